@@ -1,0 +1,1 @@
+"""What is scheduled. A problem gives states, candidates, features, a step, a reward and heuristics."""

@@ -1,0 +1,226 @@
+"""The hand-written policies, each small, named and with its source; all run inside the compiled loop.
+
+A heuristic answers a decision with (stage, requested executors), or (NONE, 0) when no job qualifies. `survey` has
+marked the candidates before it is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from clearsched.problems.dag_jobs.candidates import (
+    demand,
+    executors_held,
+    executors_of,
+    first_candidate_of,
+)
+from clearsched.problems.dag_jobs.features import WORK_OFFSET_MS, comes_before
+from clearsched.problems.dag_jobs.state import (
+    BASE,
+    CANDIDATE,
+    GRANTED,
+    HAS_DEMAND,
+    NONE,
+    NUM_ACTIVE,
+    NUM_CANDIDATES,
+    NUM_EXECUTORS,
+    NUM_STAGES,
+    PROFILE,
+    PROFILE_STAGE,
+    SOURCE_JOB,
+    STAGES_LEFT,
+    TO_DECIDE,
+    WORK_LEFT_MS,
+    State,
+)
+
+FIFO, SJF_CP, WEIGHTED_FAIR, WSJF, CAPPED_SRPT, LEARNED = range(6)
+
+EPSILON = 1e-9
+"""Keeps the ceiling of a share that is whole, but for rounding, from growing by one."""
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """Name, parameters and source of a heuristic.
+
+    Attributes:
+        code: which branch of the compiled loop it is.
+        parameters: names of its parameters, in the order in which the loop takes them.
+        defaults: their values when nothing was tuned.
+        summary: the rule in a sentence.
+        source: where it comes from.
+    """
+
+    code: int
+    parameters: tuple[str, ...]
+    defaults: tuple[float, ...]
+    summary: str
+    source: str
+
+
+HEURISTICS = {
+    "fifo": Heuristic(FIFO, (), (), "jobs in order of arrival, each as many executors as it can use", "Spark; Mao et al. 2019, §7.1"),
+    "sjf_cp": Heuristic(SJF_CP, (), (), "the job with least total work first, on it the stage with the longest critical path", "Mao et al. 2019, §7.1"),
+    "fair": Heuristic(WEIGHTED_FAIR, ("alpha",), (0.0,), "every job an equal share of the executors", "Spark; Mao et al. 2019, §7.1"),
+    "weighted_fair": Heuristic(WEIGHTED_FAIR, ("alpha",), (-1.0,), "every job a share proportional to its total work to the power alpha", "Mao et al. 2019, §7.1"),
+    "wsjf": Heuristic(WSJF, ("alpha",), (-1.0,), "the job with least total work first, up to its weighted fair share", "this project, after Mao et al. 2019, §7.1"),
+    "capped_srpt": Heuristic(CAPPED_SRPT, ("p", "m"), (0.4, 3.0), "the job with least work left first, up to m times its share of the work left to the power p", "this project; after SRPT, Schrage 1968"),
+}  # fmt: skip
+
+
+@njit(cache=True)
+def fifo(state: State) -> tuple[int, int]:
+    """The source job keeps its executors; else the first job granted less than all executors (SIMULATOR.md §7)."""
+    s, requested = keep_local(state)
+    if s != NONE:
+        return s, requested
+    scalar = state.scalar
+    for i in range(scalar[NUM_ACTIVE]):
+        j = state.active[i]
+        room = scalar[NUM_EXECUTORS] - state.job[j, GRANTED]
+        if room > 0 and state.job[j, NUM_CANDIDATES] > 0:
+            s = first_candidate_of(state, j)
+            requested = min(demand(state, s), room, scalar[TO_DECIDE])
+            state.job[j, GRANTED] += requested
+            return s, requested
+    return NONE, 0
+
+
+@njit(cache=True)
+def weighted_fair(state: State, alpha: float) -> tuple[int, int]:
+    """The source job keeps its executors; else the first job below its share, by total work^alpha (0: equal shares)."""
+    s, requested = keep_local(state)
+    if s != NONE:
+        return s, requested
+    scalar = state.scalar
+    total = total_weight(state, alpha)
+    for i in range(scalar[NUM_ACTIVE]):
+        j = state.active[i]
+        if state.job[j, NUM_CANDIDATES] == 0:
+            continue
+        room = fair_cap(state, j, alpha, total) - executors_of(state, j)
+        if room > 0:
+            s = first_candidate_of(state, j)
+            return s, min(demand(state, s), room, scalar[TO_DECIDE])
+    return NONE, 0
+
+
+@njit(cache=True)
+def wsjf(state: State, alpha: float) -> tuple[int, int]:
+    """Among jobs below their weighted fair share, the one with least total work; if none is, it gets everything."""
+    scalar, job = state.scalar, state.job
+    total = total_weight(state, alpha)
+    best = fallback = NONE
+    best_room = 0
+    for i in range(scalar[NUM_ACTIVE]):
+        j = state.active[i]
+        if job[j, NUM_CANDIDATES] == 0:
+            continue
+        if fallback == NONE or total_work(state, j) < total_work(state, fallback):
+            fallback = j
+        room = fair_cap(state, j, alpha, total) - executors_held(state, j)
+        if room > 0 and (best == NONE or total_work(state, j) < total_work(state, best)):
+            best, best_room = j, room
+    if best != NONE:
+        return deepest_candidate_of(state, best), best_room
+    if fallback != NONE:
+        return deepest_candidate_of(state, fallback), scalar[TO_DECIDE]
+    return NONE, 0
+
+
+@njit(cache=True)
+def sjf_cp(state: State) -> tuple[int, int]:
+    """All executors to the job with least total work, on it to the stage with the longest critical path."""
+    best = NONE
+    for i in range(state.scalar[NUM_ACTIVE]):
+        j = state.active[i]
+        if state.job[j, NUM_CANDIDATES] > 0 and (best == NONE or total_work(state, j) < total_work(state, best)):
+            best = j
+    if best == NONE:
+        return NONE, 0
+    stage, longest = state.stage, state.profiles.critical_path_ms
+    chosen = NONE
+    for s in range(state.job[best, BASE], state.job[best, BASE] + state.job[best, NUM_STAGES]):
+        if stage[s, CANDIDATE] == 1 and (
+            chosen == NONE or longest[stage[s, PROFILE_STAGE]] > longest[stage[chosen, PROFILE_STAGE]]
+        ):
+            chosen = s
+    return chosen, state.scalar[TO_DECIDE]
+
+
+@njit(cache=True)
+def capped_srpt(state: State, p: float, m: float) -> tuple[int, int]:
+    """Shortest remaining work first under caps.
+
+    With W a job's work not yet started plus 5 s, a job may hold ceil(m E W^p / sum W^p) of the E executors. Among jobs
+    below their limit, the one with least W gets up to its limit; if all are at their limit, the smallest job gets
+    everything. Within the job: ready stages first, then the one with most levels below it (MEASURED.md).
+    """
+    scalar, job, work = state.scalar, state.job, state.work
+    total = 0.0
+    for i in range(scalar[NUM_ACTIVE]):
+        total += (work[state.active[i], WORK_LEFT_MS] + WORK_OFFSET_MS) ** p
+    best = fallback = NONE
+    best_room = 0
+    for i in range(scalar[NUM_ACTIVE]):
+        j = state.active[i]
+        if job[j, NUM_CANDIDATES] == 0:
+            continue
+        if fallback == NONE or work[j, WORK_LEFT_MS] < work[fallback, WORK_LEFT_MS]:
+            fallback = j
+        share = (work[j, WORK_LEFT_MS] + WORK_OFFSET_MS) ** p / total
+        room = np.int64(np.ceil(m * scalar[NUM_EXECUTORS] * share - EPSILON)) - executors_held(state, j)
+        if room > 0 and (best == NONE or work[j, WORK_LEFT_MS] < work[best, WORK_LEFT_MS]):
+            best, best_room = j, room
+    if best != NONE:
+        return deepest_candidate_of(state, best), best_room
+    if fallback != NONE:
+        return deepest_candidate_of(state, fallback), scalar[TO_DECIDE]
+    return NONE, 0
+
+
+@njit(cache=True)
+def keep_local(state: State) -> tuple[int, int]:
+    """The source job's first candidate with all k executors, if the source job is active and has a candidate."""
+    j = state.scalar[SOURCE_JOB]
+    if j == NONE or state.job[j, STAGES_LEFT] == 0 or state.job[j, NUM_CANDIDATES] == 0:
+        return NONE, 0
+    return first_candidate_of(state, j), state.scalar[TO_DECIDE]
+
+
+@njit(cache=True)
+def total_work(state: State, j: int) -> float:
+    """Work of job j, done and left, in executor-milliseconds."""
+    return state.profiles.work_ms[state.job[j, PROFILE]]
+
+
+@njit(cache=True)
+def total_weight(state: State, alpha: float) -> float:
+    """Sum of total work^alpha over the active jobs with a stage of demand > 0."""
+    total = 0.0
+    for i in range(state.scalar[NUM_ACTIVE]):
+        j = state.active[i]
+        if state.job[j, HAS_DEMAND] == 1:
+            total += total_work(state, j) ** alpha
+    return total
+
+
+@njit(cache=True)
+def fair_cap(state: State, j: int, alpha: float, total: float) -> int:
+    """Executors that job j may hold: its share of all, rounded up."""
+    return np.int64(np.ceil(state.scalar[NUM_EXECUTORS] * total_work(state, j) ** alpha / total - EPSILON))
+
+
+@njit(cache=True)
+def deepest_candidate_of(state: State, j: int) -> int:
+    """Job j's candidate that comes first: ready ones, then most levels below, then lowest index."""
+    best = NONE
+    for s in range(state.job[j, BASE], state.job[j, BASE] + state.job[j, NUM_STAGES]):
+        if state.stage[s, CANDIDATE] == 1 and (best == NONE or comes_before(state, s, best)):
+            best = s
+    return best
+

@@ -1,0 +1,208 @@
+"""The Arrow schema of every table that passes between two stages of the pipeline.
+
+Each field carries its unit and meaning in its metadata. Tables are written and read through `write_table` and
+`read_table`, which check them, so a file on disk either has the schema below or is refused with one line.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clearsched.errors import ClearschedError
+from clearsched.files import PROVENANCE_KEY, atomic_path
+
+
+def field(name: str, kind: pa.DataType, unit: str, meaning: str, nullable: bool = False) -> pa.Field:
+    """A schema field with its unit ("" if it has none) and meaning as metadata."""
+    return pa.field(name, kind, nullable, {"unit": unit, "meaning": meaning})
+
+
+WAVES = ("first_wave", "rest_wave", "fresh")
+"""First task of an executor in a stage, its later tasks in that stage, its first task in a job."""
+
+DURATIONS = pa.list_(
+    pa.struct(
+        [
+            pa.field("wave", pa.string(), False),
+            pa.field("level", pa.int32(), False),
+            pa.field("duration_ms", pa.list_(pa.int32()), False),
+        ]
+    )
+)
+
+TRACE = pa.schema(
+    [
+        field("profile", pa.int32(), "", "index of the job profile, 0, 1, 2, ... in order"),
+        field("query", pa.string(), "", "name of the profile's query or template"),
+        field("size", pa.string(), "", "input size of the profile, for example 10g"),
+        field("stage", pa.int32(), "", "index of the stage in its profile, 0, 1, 2, ... in order"),
+        field("num_tasks", pa.int32(), "tasks", "number of tasks of the stage"),
+        field("parents", pa.list_(pa.int32()), "", "stages of the profile that must finish before this one starts"),
+        field(
+            "durations", DURATIONS, "ms", "measured task durations by wave and parallelism level (executors of the job)"
+        ),
+    ]
+)
+
+WORKLOADS = pa.schema(
+    [
+        field("split", pa.string(), "", "train, validation or test"),
+        field("episode", pa.int32(), "", "index of the episode in its split"),
+        field("job", pa.int32(), "", "index of the job in its episode, in order of arrival"),
+        field("profile", pa.int32(), "", "profile of the job in the trace"),
+        field("arrival_ms", pa.int64(), "ms", "time of arrival"),
+        field("duration_seed", pa.int64(), "", "seed of the task durations of the episode"),
+    ]
+)
+
+TUNING = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the heuristic"),
+        field("setting", pa.string(), "", "its parameters, as name=value, ..."),
+        field("mean_jct_s", pa.float64(), "s", "mean job completion time over the validation episodes"),
+        field("chosen", pa.bool_(), "", "whether this is the setting with the lowest mean"),
+    ]
+)
+
+LEARNING_CURVE = pa.schema(
+    [
+        field("phase", pa.string(), "", "clone (imitation) or improve (policy gradient)"),
+        field("iteration", pa.int32(), "", "index within the phase"),
+        field("episodes", pa.int64(), "episodes", "training episodes simulated so far"),
+        field("loss", pa.float64(), "", "training loss of the phase"),
+        field("train_jct_s", pa.float64(), "s", "mean JCT of the sampled training rollouts", True),
+        field("validation_jct_s", pa.float64(), "s", "mean JCT (argmax) on the validation episodes", True),
+        field("reference_jct_s", pa.float64(), "s", "mean JCT of the cloned heuristic on the validation episodes"),
+        field("entropy", pa.float64(), "nats", "mean entropy of the stage choice", True),
+    ]
+)
+
+EPISODES = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the policy"),
+        field("kind", pa.string(), "", "heuristic, teacher or student"),
+        field("mode", pa.string(), "", "argmax or sampled"),
+        field("episode", pa.int32(), "", "index of the test episode"),
+        field("avg_jct_s", pa.float64(), "s", "mean job completion time of the episode"),
+        field("makespan_s", pa.float64(), "s", "completion of the last job"),
+        field("num_decisions", pa.int64(), "decisions", "answers of the policy"),
+        field("num_tasks", pa.int64(), "tasks", "tasks started"),
+    ]
+)
+
+JOBS = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the policy"),
+        field("episode", pa.int32(), "", "index of the test episode"),
+        field("job", pa.int32(), "", "index of the job in its episode"),
+        field("query", pa.string(), "", "query of the job's profile"),
+        field("size", pa.string(), "", "input size of the job's profile"),
+        field("arrival_s", pa.float64(), "s", "time of arrival"),
+        field("jct_s", pa.float64(), "s", "job completion time: completion minus arrival"),
+    ]
+)
+
+COMPARISON = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the policy"),
+        field("kind", pa.string(), "", "heuristic, teacher or student"),
+        field("mode", pa.string(), "", "argmax or sampled"),
+        field("settings", pa.string(), "", "tuned parameters, as name=value, ..."),
+        field("episodes", pa.int32(), "episodes", "number of paired test episodes"),
+        field("mean_jct_s", pa.float64(), "s", "mean over episodes of the mean job completion time"),
+        field("ci_low_s", pa.float64(), "s", "lower end of the bootstrap confidence interval of the mean"),
+        field("ci_high_s", pa.float64(), "s", "upper end of the bootstrap confidence interval of the mean"),
+        field("reference", pa.string(), "", "policy that the paired differences are taken against"),
+        field("difference_s", pa.float64(), "s", "mean paired difference to the reference (negative: better)"),
+        field("difference_low_s", pa.float64(), "s", "lower end of its bootstrap confidence interval"),
+        field("difference_high_s", pa.float64(), "s", "upper end of its bootstrap confidence interval"),
+        field("difference_percent", pa.float64(), "%", "difference relative to the reference's mean"),
+    ]
+)
+
+FIDELITY = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the student"),
+        field("choice", pa.string(), "", "stage or limit"),
+        field("decisions_of", pa.string(), "", "all, kept_local (the source job was chosen) or real (all others)"),
+        field("decisions", pa.int64(), "decisions", "non-trivial decisions counted (two candidates or more)"),
+        field("top1", pa.float64(), "", "share in which the student's first choice is the teacher's", True),
+        field("same_job", pa.float64(), "", "share in which both choose a stage of the same job", True),
+        field("limit_error", pa.float64(), "executors", "mean absolute difference of the limits", True),
+    ]
+)
+
+TASKS = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the policy"),
+        field("start_ms", pa.int64(), "ms", "start of the task"),
+        field("duration_ms", pa.int64(), "ms", "its duration, warm-up included"),
+        field("job", pa.int32(), "", "job of the task"),
+        field("stage", pa.int32(), "", "stage of the task in its job"),
+        field("executor", pa.int32(), "", "executor that ran it"),
+    ]
+)
+
+
+def write_table(path: str | Path, table: pa.Table, schema: pa.Schema, metadata: dict[str, Any]) -> None:
+    """Write `table` as Parquet (zstd), atomically, with `metadata` (JSON) in the file's own metadata.
+
+    Raises:
+        ClearschedError: the table does not have the schema.
+    """
+    table = conform(table, schema, str(path))
+    encoded = {PROVENANCE_KEY: json.dumps(metadata, sort_keys=True).encode()}
+    with atomic_path(path) as temporary:
+        pq.write_table(table.replace_schema_metadata(encoded), temporary, compression="zstd", compression_level=9)
+
+
+def read_table(path: str | Path, schema: pa.Schema) -> tuple[pa.Table, dict[str, Any]]:
+    """Read a Parquet file of `schema`; return the table and the metadata it was written with.
+
+    Raises:
+        ClearschedError: the file is missing, is no Parquet file, is truncated, or has another schema.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ClearschedError(f"{path}: no such file")
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ClearschedError(f"{path}: truncated or not a Parquet file ({reason}); build it again") from None
+    metadata = json.loads((table.schema.metadata or {}).get(PROVENANCE_KEY, b"{}"))
+    return conform(table, schema, str(path)), metadata
+
+
+def conform(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
+    """Return `table` with exactly the fields of `schema`, in its order.
+
+    Raises:
+        ClearschedError: a column is missing, superfluous, of a wrong type, or null where it must not be.
+    """
+    missing = [name for name in schema.names if name not in table.schema.names]
+    unknown = [name for name in table.schema.names if name not in schema.names]
+    if missing or unknown:
+        raise ClearschedError(
+            f"{where}: columns do not fit the schema: missing {missing or 'none'}, unknown {unknown or 'none'}"
+        )
+    columns = []
+    for expected in schema:
+        column = table.column(expected.name)
+        try:
+            column = column.cast(expected.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            raise ClearschedError(
+                f"{where}: column {expected.name}: expected {expected.type}, got {column.type} "
+                f"({str(error).splitlines()[0]})"
+            ) from None
+        if not expected.nullable and column.null_count:
+            row = next(i for i, value in enumerate(column) if not value.is_valid)
+            raise ClearschedError(f"{where}: row {row}, column {expected.name}: no value")
+        columns.append(column)
+    return pa.table(columns, schema=schema)

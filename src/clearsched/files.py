@@ -63,9 +63,7 @@ def read_json(path: str | Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise ClearschedError(f"{path}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:
-        raise ClearschedError(
-            f"{path}: line {error.lineno}: not valid JSON: {error.msg}"
-        ) from None
+        raise ClearschedError(f"{path}: line {error.lineno}: not valid JSON: {error.msg}") from None
 
 
 def digest_bytes(data: bytes) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,23 +64,24 @@ class Workloads:
                 int(seed[a]),
                 self.settings["durations"] == "mean",
             )
-            for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+            for a, b in pairwise(bounds)
         ]
 
 
 def build(params: Params, trace: Path, out: Path) -> Workloads:
     """Draw the episodes of `params.workload` over a trace file and write them to `out`."""
     profiles = compile_profiles(read_trace(trace), round(params.workload.warmup_delay_s * 1000))
+    interarrival_ms = mean_interarrival_ms(params, profiles)
     settings = {
         "num_executors": params.workload.executors,
         "moving_delay_ms": round(params.workload.moving_delay_s * 1000),
         "warmup_delay_ms": profiles.warmup_delay_ms,
-        "mean_interarrival_ms": mean_interarrival_ms(params, profiles),
+        "mean_interarrival_ms": interarrival_ms,
         "durations": params.workload.durations,
         "seed": params.seed,
         "trace": digest_file(trace),
     }
-    rows = list(draw_episodes(params, profiles.trace.num_profiles, settings["mean_interarrival_ms"]))
+    rows = list(draw_episodes(params, profiles.trace.num_profiles, interarrival_ms))
     columns = {name: [row[i] for row in rows] for i, name in enumerate(WORKLOADS.names)}
     table = pa.table(columns, schema=WORKLOADS)
     write_table(out, table, WORKLOADS, settings)

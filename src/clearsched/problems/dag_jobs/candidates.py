@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from clearsched.problems.dag_jobs.state import (
@@ -11,7 +12,6 @@ from clearsched.problems.dag_jobs.state import (
     COMMITTED,
     CRITICAL_PATH_LEFT_MS,
     HAS_DEMAND,
-    JOB,
     MOVING,
     NONE,
     NUM_ACTIVE,
@@ -34,37 +34,38 @@ from clearsched.problems.dag_jobs.state import (
 
 
 @njit(cache=True)
-def demand(state: State, s: int) -> int:
+def demand(stage: np.ndarray, s: int) -> int:
     """Tasks of stage s that no executor is meant for yet; may be negative."""
-    row = state.stage[s]
-    return row[UNSTARTED] - row[MOVING] - row[COMMITTED]
+    return stage[s, UNSTARTED] - stage[s, MOVING] - stage[s, COMMITTED]
 
 
 @njit(cache=True)
-def is_complete(state: State, s: int) -> bool:
+def is_complete(stage: np.ndarray, s: int) -> bool:
     """All tasks of stage s have finished."""
-    return state.stage[s, UNSTARTED] == 0 and state.stage[s, RUNNING] == 0
+    return stage[s, UNSTARTED] == 0 and stage[s, RUNNING] == 0
 
 
 @njit(cache=True)
-def in_frontier(state: State, s: int) -> bool:
+def in_frontier(stage: np.ndarray, s: int) -> bool:
     """All parents of stage s are complete and it has tasks not started."""
-    return state.stage[s, WAITING] == 0 and state.stage[s, UNSTARTED] > 0
+    return stage[s, WAITING] == 0 and stage[s, UNSTARTED] > 0
 
 
 @njit(cache=True)
-def is_candidate(state: State, s: int) -> bool:
-    """Stage s is not selected in this round, has demand > 0, and all its parents are saturated (demand <= 0)."""
-    if demand(state, s) <= 0 or state.stage[s, SELECTED_IN] == state.scalar[ROUND]:
+def is_candidate(
+    stage: np.ndarray, parent_start: np.ndarray, parents: np.ndarray, base: int, decision_round: int, s: int
+) -> bool:
+    """Stage s is not selected in this round, has demand > 0, and all its parents are saturated (demand <= 0).
+
+    Takes the few arrays it reads instead of the whole state: it is asked of every stage at every decision.
+    """
+    if demand(stage, s) <= 0 or stage[s, SELECTED_IN] == decision_round:
         return False
-    if state.stage[s, WAITING] == 0:
-        return True
-    p = state.profiles
-    g = state.stage[s, PROFILE_STAGE]
-    base = state.job[state.stage[s, JOB], BASE]
-    for i in range(p.parent_start[g], p.parent_start[g + 1]):
-        if demand(state, base + p.parents[i]) > 0:
-            return False
+    if stage[s, WAITING] > 0:
+        g = stage[s, PROFILE_STAGE]
+        for i in range(parent_start[g], parent_start[g + 1]):
+            if demand(stage, base + parents[i]) > 0:
+                return False
     return True
 
 
@@ -75,22 +76,25 @@ def survey(state: State) -> int:
     Fills `stage[:, CANDIDATE]`, `job[:, NUM_CANDIDATES]`, `job[:, HAS_DEMAND]` and `work` of the active jobs.
     """
     stage, job, profiles = state.stage, state.job, state.profiles
+    parent_start, parents, decision_round = profiles.parent_start, profiles.parents, state.scalar[ROUND]
+    mean_ms, num_tasks, critical_path_ms = profiles.mean_ms, profiles.num_tasks, profiles.critical_path_ms
     total = 0
     for i in range(state.scalar[NUM_ACTIVE]):
         j = state.active[i]
         candidates = has_demand = 0
         work = critical_path = 0.0
-        for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
+        base = job[j, BASE]
+        for s in range(base, base + job[j, NUM_STAGES]):
             chosen = 0
             if stage[s, UNSTARTED] > 0:
                 g = stage[s, PROFILE_STAGE]
-                own = stage[s, UNSTARTED] * profiles.mean_ms[g]
-                below = profiles.critical_path_ms[g] - profiles.num_tasks[g] * profiles.mean_ms[g]
+                own = stage[s, UNSTARTED] * mean_ms[g]
+                below = critical_path_ms[g] - num_tasks[g] * mean_ms[g]
                 work += own
                 critical_path = max(critical_path, own + below)
-                if demand(state, s) > 0:
+                if demand(stage, s) > 0:
                     has_demand = 1
-                    if is_candidate(state, s):
+                    if is_candidate(stage, parent_start, parents, base, decision_round, s):
                         chosen = 1
                         candidates += 1
             stage[s, CANDIDATE] = chosen
@@ -126,9 +130,9 @@ def first_candidate_of(state: State, j: int) -> int:
     for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
         if stage[s, CANDIDATE] == 0:
             continue
-        if best == NONE:
-            best = s
-        elif stage[s, WAITING] == 0 and (stage[best, WAITING] > 0 or stage[s, OPENED] < stage[best, OPENED]):
+        if best == NONE or (
+            stage[s, WAITING] == 0 and (stage[best, WAITING] > 0 or stage[s, OPENED] < stage[best, OPENED])
+        ):
             best = s
     return best
 
@@ -136,10 +140,11 @@ def first_candidate_of(state: State, j: int) -> int:
 @njit(cache=True)
 def first_candidate_overall(state: State) -> int:
     """The candidate of the earliest active job, lowest index first, else NONE. Does not use the marks of `survey`."""
-    job = state.job
+    stage, job, decision_round = state.stage, state.job, state.scalar[ROUND]
+    parent_start, parents = state.profiles.parent_start, state.profiles.parents
     for i in range(state.scalar[NUM_ACTIVE]):
-        j = state.active[i]
-        for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
-            if state.stage[s, UNSTARTED] > 0 and is_candidate(state, s):
+        base = job[state.active[i], BASE]
+        for s in range(base, base + job[state.active[i], NUM_STAGES]):
+            if stage[s, UNSTARTED] > 0 and is_candidate(stage, parent_start, parents, base, decision_round, s):
                 return s
     return NONE

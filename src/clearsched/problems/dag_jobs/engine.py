@@ -133,7 +133,8 @@ def advance(state: State) -> bool:
             scalar[TIME_MS] = heap[0, EVENT_MS]
             scalar[HEAP_SIZE] = size - 1
             if size > 1:
-                sift_down(heap, size - 1, heap[size - 1, EVENT_MS], heap[size - 1, EVENT_NUMBER], heap[size - 1, EVENT_STAGE])
+                last = heap[size - 1]
+                sift_down(heap, size - 1, last[EVENT_MS], last[EVENT_NUMBER], last[EVENT_STAGE])
             finish_task(state, ended)
         elif other_ms == FAR:
             return False
@@ -156,7 +157,7 @@ def commit(state: State, s: int, requested: int) -> int:
     if s == NONE:
         requested = committed = k
     else:
-        committed = min(requested, demand(state, s), k)
+        committed = min(requested, demand(state.stage, s), k)
         state.stage[s, SELECTED_IN] = scalar[ROUND]
     if scalar[RECORD_DECISIONS] == 1:
         log_decision(state, s, requested, committed)
@@ -209,7 +210,7 @@ def executor_arrives(state: State) -> None:
     job[j, ATTACHED] += 1
     if stage[s, UNSTARTED] == 0:
         back_up(state, j, FRESH)
-    elif in_frontier(state, s):
+    elif in_frontier(state.stage, s):
         start_task(state, s, FRESH)
     else:
         job[j, POOL] += 1
@@ -321,7 +322,7 @@ def dispatch(state: State) -> None:
             back_up(state, attached, wave)
         elif stage[to, JOB] != attached:
             move(state, attached, to)
-        elif in_frontier(state, to):
+        elif in_frontier(state.stage, to):
             start_task(state, to, wave)
         else:
             park(state, attached)
@@ -334,7 +335,11 @@ def back_up(state: State, attached: int, wave: int) -> None:
     if attached != NONE:
         best = NONE
         for s in range(job[attached, BASE], job[attached, BASE] + job[attached, NUM_STAGES]):
-            if in_frontier(state, s) and demand(state, s) > 0 and (best == NONE or stage[s, OPENED] < stage[best, OPENED]):
+            if (
+                in_frontier(state.stage, s)
+                and demand(state.stage, s) > 0
+                and (best == NONE or stage[s, OPENED] < stage[best, OPENED])
+            ):
                 best = s
         if best != NONE:
             start_task(state, best, wave)
@@ -508,7 +513,9 @@ def sift_down(heap: np.ndarray, size: int, time_ms: int, number: int, s: int) ->
         right = child + 1
         if right < size and (
             heap[right, EVENT_MS] < heap[child, EVENT_MS]
-            or (heap[right, EVENT_MS] == heap[child, EVENT_MS] and heap[right, EVENT_NUMBER] < heap[child, EVENT_NUMBER])
+            or (
+                heap[right, EVENT_MS] == heap[child, EVENT_MS] and heap[right, EVENT_NUMBER] < heap[child, EVENT_NUMBER]
+            )
         ):
             child = right
         child_ms = heap[child, EVENT_MS]

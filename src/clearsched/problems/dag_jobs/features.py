@@ -48,32 +48,32 @@ class Feature(NamedTuple):
 
 
 FEATURES = (
-    Feature("job_is_source", "", "1 if the executors to decide on sit in this job, so that it keeps them without a move"),
-    Feature("job_executors", "executors", "executors the job holds: attached, in transit and promised, less those decided on"),
+    Feature("job_is_source", "", "1 if the executors to decide on sit in this job: it keeps them without a move"),
+    Feature("job_executors", "executors", "executors it holds (attached, in transit, promised), less those decided on"),
     Feature("job_work_left_s", "s", "work of the job that has not started: tasks x mean duration, in executor-seconds"),
     Feature("job_work_total_s", "s", "work of the whole job, in executor-seconds"),
     Feature("job_tasks_left", "tasks", "tasks of the job that have not started"),
     Feature("job_stages_left", "stages", "stages of the job that are not complete"),
     Feature("job_age_s", "s", "time since the job arrived"),
-    Feature("job_critical_path_s", "s", "largest work left on one path through the job's stages, in executor-seconds"),
+    Feature("job_critical_path_s", "s", "largest work left on one path through its stages, in executor-seconds"),
     Feature("job_work_rank", "jobs", "number of jobs with a candidate that have less work left than this one"),
     Feature("job_work_to_smallest", "", "work left relative to the job with a candidate that has least"),
     Feature("job_work_share", "", "its share of the work left of all jobs"),
     Feature("job_sqrt_share", "", "its share when every job counts with the square root of its work left"),
-    Feature("job_sqrt_load", "", "executors it holds relative to its square-root share of the cluster (1: exactly its share)"),
-    Feature("job_fair_load", "", "executors it holds relative to an equal share of the cluster (1: exactly its share)"),
-    Feature("stage_is_ready", "", "1 if all parents of the stage are complete, so that its tasks can start at once"),
+    Feature("job_sqrt_load", "", "executors it holds, relative to its square-root share of the cluster"),
+    Feature("job_fair_load", "", "executors it holds, relative to an equal share of the cluster"),
+    Feature("stage_is_ready", "", "1 if all its parents are complete: its tasks can start at once"),
     Feature("stage_tasks_left", "tasks", "tasks of the stage that have not started"),
     Feature("stage_demand", "tasks", "tasks of the stage that no executor is meant for yet"),
     Feature("stage_task_s", "s", "mean duration of its tasks"),
     Feature("stage_work_left_s", "s", "work of the stage that has not started, in executor-seconds"),
     Feature("stage_levels_below", "stages", "stages on the longest path below the stage"),
-    Feature("stage_critical_path_s", "s", "largest work on a path from the stage downwards, in executor-seconds"),
-    Feature("stage_executors", "executors", "executors that run the stage, move to it or are promised to it"),
-    Feature("stage_rank", "stages", "candidates of its job that come before it: ready ones first, then more levels below"),
+    Feature("stage_critical_path_s", "s", "largest work on a path from it downwards, in executor-seconds"),
+    Feature("stage_executors", "executors", "executors that run it, move to it or are promised to it"),
+    Feature("stage_rank", "stages", "candidates of its job that come before it: ready first, then more levels below"),
     Feature("executors_to_decide", "executors", "executors that this decision is about"),
     Feature("jobs_in_system", "jobs", "jobs that have arrived and are not complete"),
-)  # fmt: skip
+)
 NUM_FEATURES = len(FEATURES)
 FEATURE_NAMES = tuple(feature.name for feature in FEATURES)
 
@@ -122,9 +122,7 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
 
 
 @njit(cache=True)
-def _describe_job(
-    state: State, j: int, total_work: float, total_sqrt: float, smallest: float, row: np.ndarray
-) -> None:
+def _describe_job(state: State, j: int, total_work: float, total_sqrt: float, smallest: float, row: np.ndarray) -> None:
     scalar, job, work = state.scalar, state.job, state.work
     left = work[j, WORK_LEFT_MS] + WORK_OFFSET_MS
     held = executors_held(state, j)
@@ -162,7 +160,7 @@ def _describe_stage(state: State, s: int, row: np.ndarray) -> None:
             rank += 1
     row[14] = 1.0 if ready else 0.0
     row[15] = stage[s, UNSTARTED]
-    row[16] = demand(state, s)
+    row[16] = demand(state.stage, s)
     row[17] = profiles.mean_ms[g] / 1000
     row[18] = stage[s, UNSTARTED] * profiles.mean_ms[g] / 1000
     row[19] = profiles.levels_below[g]

@@ -96,7 +96,7 @@ def observe(state: State) -> Observation:
         job_held[i] = executors_held(state, j)
         fill_job(state, j, job_held[i], jobs[i])
         for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
-            if not is_complete(state, s):
+            if not is_complete(state.stage, s):
                 g = stage[s, PROFILE_STAGE]
                 m += profiles.parent_start[g + 1] - profiles.parent_start[g]
                 node_of[s] = n
@@ -136,7 +136,7 @@ def fill_node(state: State, s: int, row: np.ndarray) -> None:
     stage, profiles = state.stage[s], state.profiles
     g = stage[PROFILE_STAGE]
     row[0] = stage[UNSTARTED]
-    row[1] = demand(state, s)
+    row[1] = demand(state.stage, s)
     row[2] = profiles.mean_ms[g] / 1000
     row[3] = stage[UNSTARTED] * profiles.mean_ms[g] / 1000
     row[4] = stage[RUNNING] + stage[MOVING] + stage[COMMITTED]

@@ -33,6 +33,7 @@ from clearsched.problems.dag_jobs.state import (
     SOURCE_JOB,
     STAGES_LEFT,
     TO_DECIDE,
+    WAITING,
     WORK_LEFT_MS,
     State,
 )
@@ -63,13 +64,41 @@ class Heuristic:
 
 
 HEURISTICS = {
-    "fifo": Heuristic(FIFO, (), (), "jobs in order of arrival, each as many executors as it can use", "Spark; Mao et al. 2019, §7.1"),
-    "sjf_cp": Heuristic(SJF_CP, (), (), "the job with least total work first, on it the stage with the longest critical path", "Mao et al. 2019, §7.1"),
-    "fair": Heuristic(WEIGHTED_FAIR, ("alpha",), (0.0,), "every job an equal share of the executors", "Spark; Mao et al. 2019, §7.1"),
-    "weighted_fair": Heuristic(WEIGHTED_FAIR, ("alpha",), (-1.0,), "every job a share proportional to its total work to the power alpha", "Mao et al. 2019, §7.1"),
-    "wsjf": Heuristic(WSJF, ("alpha",), (-1.0,), "the job with least total work first, up to its weighted fair share", "this project, after Mao et al. 2019, §7.1"),
-    "capped_srpt": Heuristic(CAPPED_SRPT, ("p", "m"), (0.4, 3.0), "the job with least work left first, up to m times its share of the work left to the power p", "this project; after SRPT, Schrage 1968"),
-}  # fmt: skip
+    "fifo": Heuristic(
+        FIFO, (), (), "jobs in order of arrival, each as many executors as it can use", "Spark; Mao et al. 2019, §7.1"
+    ),
+    "sjf_cp": Heuristic(
+        SJF_CP,
+        (),
+        (),
+        "all executors to the job with least work left, on it to the ready stage with the longest critical path",
+        "Mao et al. 2019, §7.1",
+    ),
+    "fair": Heuristic(
+        WEIGHTED_FAIR, ("alpha",), (0.0,), "every job an equal share of the executors", "Spark; Mao et al. 2019, §7.1"
+    ),
+    "weighted_fair": Heuristic(
+        WEIGHTED_FAIR,
+        ("alpha",),
+        (-1.0,),
+        "every job a share of the executors proportional to its total work to the power alpha",
+        "Mao et al. 2019, §7.1",
+    ),
+    "wsjf": Heuristic(
+        WSJF,
+        ("alpha",),
+        (-1.0,),
+        "the job with least total work first, up to its weighted fair share",
+        "this project, after Mao et al. 2019, §7.1",
+    ),
+    "capped_srpt": Heuristic(
+        CAPPED_SRPT,
+        ("p", "m"),
+        (0.4, 3.0),
+        "the job with least work left first, up to m times its share of the work left to the power p",
+        "this project; after SRPT, Schrage 1968",
+    ),
+}
 
 
 @njit(cache=True)
@@ -84,7 +113,7 @@ def fifo(state: State) -> tuple[int, int]:
         room = scalar[NUM_EXECUTORS] - state.job[j, GRANTED]
         if room > 0 and state.job[j, NUM_CANDIDATES] > 0:
             s = first_candidate_of(state, j)
-            requested = min(demand(state, s), room, scalar[TO_DECIDE])
+            requested = min(demand(state.stage, s), room, scalar[TO_DECIDE])
             state.job[j, GRANTED] += requested
             return s, requested
     return NONE, 0
@@ -105,7 +134,7 @@ def weighted_fair(state: State, alpha: float) -> tuple[int, int]:
         room = fair_cap(state, j, alpha, total) - executors_of(state, j)
         if room > 0:
             s = first_candidate_of(state, j)
-            return s, min(demand(state, s), room, scalar[TO_DECIDE])
+            return s, min(demand(state.stage, s), room, scalar[TO_DECIDE])
     return NONE, 0
 
 
@@ -134,20 +163,22 @@ def wsjf(state: State, alpha: float) -> tuple[int, int]:
 
 @njit(cache=True)
 def sjf_cp(state: State) -> tuple[int, int]:
-    """All executors to the job with least total work, on it to the stage with the longest critical path."""
+    """All executors to the job with least work left, on it to the ready stage with the longest critical path."""
+    work, stage, longest = state.work, state.stage, state.profiles.critical_path_ms
     best = NONE
     for i in range(state.scalar[NUM_ACTIVE]):
         j = state.active[i]
-        if state.job[j, NUM_CANDIDATES] > 0 and (best == NONE or total_work(state, j) < total_work(state, best)):
+        if state.job[j, NUM_CANDIDATES] > 0 and (best == NONE or work[j, WORK_LEFT_MS] < work[best, WORK_LEFT_MS]):
             best = j
     if best == NONE:
         return NONE, 0
-    stage, longest = state.stage, state.profiles.critical_path_ms
     chosen = NONE
     for s in range(state.job[best, BASE], state.job[best, BASE] + state.job[best, NUM_STAGES]):
-        if stage[s, CANDIDATE] == 1 and (
-            chosen == NONE or longest[stage[s, PROFILE_STAGE]] > longest[stage[chosen, PROFILE_STAGE]]
-        ):
+        if stage[s, CANDIDATE] == 0:
+            continue
+        ready, chosen_ready = stage[s, WAITING] == 0, chosen != NONE and stage[chosen, WAITING] == 0
+        longer = chosen == NONE or longest[stage[s, PROFILE_STAGE]] > longest[stage[chosen, PROFILE_STAGE]]
+        if (ready and not chosen_ready) or (ready == chosen_ready and longer):
             chosen = s
     return chosen, state.scalar[TO_DECIDE]
 
@@ -173,7 +204,7 @@ def capped_srpt(state: State, p: float, m: float) -> tuple[int, int]:
         if fallback == NONE or work[j, WORK_LEFT_MS] < work[fallback, WORK_LEFT_MS]:
             fallback = j
         share = (work[j, WORK_LEFT_MS] + WORK_OFFSET_MS) ** p / total
-        room = np.int64(np.ceil(m * scalar[NUM_EXECUTORS] * share - EPSILON)) - executors_held(state, j)
+        room = int(np.ceil(m * scalar[NUM_EXECUTORS] * share - EPSILON)) - executors_held(state, j)
         if room > 0 and (best == NONE or work[j, WORK_LEFT_MS] < work[best, WORK_LEFT_MS]):
             best, best_room = j, room
     if best != NONE:
@@ -212,7 +243,7 @@ def total_weight(state: State, alpha: float) -> float:
 @njit(cache=True)
 def fair_cap(state: State, j: int, alpha: float, total: float) -> int:
     """Executors that job j may hold: its share of all, rounded up."""
-    return np.int64(np.ceil(state.scalar[NUM_EXECUTORS] * total_work(state, j) ** alpha / total - EPSILON))
+    return int(np.ceil(state.scalar[NUM_EXECUTORS] * total_work(state, j) ** alpha / total - EPSILON))
 
 
 @njit(cache=True)
@@ -223,4 +254,3 @@ def deepest_candidate_of(state: State, j: int) -> int:
         if state.stage[s, CANDIDATE] == 1 and (best == NONE or comes_before(state, s, best)):
             best = s
     return best
-

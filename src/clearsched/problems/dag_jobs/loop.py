@@ -74,7 +74,7 @@ def choose_by_trees(state: State, policy: Compiled, rows: np.ndarray, stages: np
 @njit(cache=True)
 def limit_executors(share: float, num_executors: int, held: int) -> int:
     """The limit that a share of the cluster means for a job that holds `held`: rounded, from held + 1 to all."""
-    limit = np.int64(np.floor(share * num_executors + 0.5))
+    limit = int(np.floor(share * num_executors + 0.5))
     return max(held + 1, min(limit, num_executors))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,9 @@ class ProfileArrays(NamedTuple):
     durations_ms: np.ndarray  # int32[values]
     mean_ms: np.ndarray  # float64[G]: mean task duration of a stage, for work estimates
     levels_below: np.ndarray  # int64[G]: stages on the longest path below the stage
-    critical_path_ms: np.ndarray  # float64[G]: largest sum of stage work on a path from the stage downwards, its own included
+    critical_path_ms: (
+        np.ndarray
+    )  # float64[G]: largest sum of stage work on a path from the stage downwards, its own included
     work_ms: np.ndarray  # float64[P]: sum of tasks x mean duration
 
 
@@ -81,7 +84,7 @@ def compile_profiles(trace: Trace, warmup_delay_ms: int = 1000) -> Profiles:
     levels_below = np.zeros(len(stages), np.int64)
     critical_path = np.zeros(len(stages))
     children: list[list[int]] = [[] for _ in parents]
-    for base, stop in zip(starts[:-1], starts[1:], strict=True):
+    for base, stop in pairwise(starts):
         for stage in reversed(topological_order(parents[base:stop], "trace")):
             below = children[base + stage]
             levels_below[base + stage] = 1 + max((levels_below[base + c] for c in below), default=-1)

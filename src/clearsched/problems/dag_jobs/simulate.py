@@ -191,7 +191,7 @@ class Simulation:
         return observe(self.state)
 
     def reference_choice(self, policy: loop.Compiled) -> tuple[int, int]:
-        """What a compiled policy would answer to the pending decision: (stage, limit on its job, not truncated by k)."""
+        """What a compiled policy answers to the pending decision: (stage, limit on its job, not cut to k)."""
         return loop.choose_limit(self.state, policy)
 
     def act(self, stage: int, limit: int) -> int:
@@ -207,7 +207,9 @@ class Simulation:
             raise ClearschedError(f"decision {number}: stage {stage} is no candidate")
         held = int(executors_held(state, state.stage[stage, JOB]))
         if limit <= held:
-            raise ClearschedError(f"decision {number}: limit {limit} is not above the {held} executors that the job holds")
+            raise ClearschedError(
+                f"decision {number}: limit {limit} is not above the {held} executors that the job holds"
+            )
         self.num_candidates = 0
         return int(engine.commit(state, stage, limit - held))
 
@@ -225,4 +227,3 @@ def advance_to_choice(state: State) -> int:
             return count
         engine.commit(state, NONE, 0)
     return 0
-

@@ -1,0 +1,68 @@
+"""Heuristics tuned per workload on the validation episodes, so that every comparison is against strong baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from clearsched.files import provenance, write_json
+from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.heuristics import HEURISTICS
+from clearsched.schemas import TUNING, write_table
+from clearsched.workloads import load_inputs
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+
+
+def grid(params: Params) -> Iterator[tuple[str, dict[str, float]]]:
+    """(heuristic, parameters) to try, in order: every heuristic, those without parameters once."""
+    fair, srpt = params.heuristics.weighted_fair, params.heuristics.capped_srpt
+    steps = round((fair.alpha_max - fair.alpha_min) / fair.alpha_step)
+    alphas = [round(fair.alpha_min + i * fair.alpha_step, 6) for i in range(steps + 1)]
+    for name in HEURISTICS:
+        if name in ("weighted_fair", "wsjf"):
+            yield from ((name, {"alpha": alpha}) for alpha in alphas)
+        elif name == "capped_srpt":
+            yield from ((name, {"p": p, "m": m}) for p in srpt.p for m in srpt.m)
+        else:
+            yield name, {}
+
+
+def tune(params: Params, trace: Path, workloads: Path, out_tuning: Path, out_tuned: Path) -> dict[str, Any]:
+    """Run every setting of the grid on the validation episodes and keep the best of each heuristic.
+
+    Writes a table of schema `TUNING` and a JSON file: the parameters of each heuristic, and under `best` the name of
+    the heuristic with the lowest mean job completion time.
+    """
+    from rich.progress import track
+
+    profiles, drawn = load_inputs(trace, workloads)
+    episodes = drawn.split("validation")
+    settings = list(grid(params))
+    means = np.empty(len(settings))
+    for index, (name, values) in enumerate(track(settings, "tuning heuristics", transient=True)):
+        results = heuristic(name, **values).run(profiles, episodes)
+        means[index] = np.mean([result.avg_jct_s for result in results])
+    names = [name for name, _ in settings]
+    best = {name: min((i for i, n in enumerate(names) if n == name), key=means.__getitem__) for name in HEURISTICS}
+    tuned: dict[str, Any] = {name: settings[index][1] for name, index in best.items()}
+    tuned["best"] = min(best, key=lambda name: means[best[name]])
+    tuned["validation_jct_s"] = {name: float(means[index]) for name, index in best.items()}
+    table = pa.table(
+        {
+            "policy": names,
+            "setting": [", ".join(f"{k}={v:g}" for k, v in values.items()) for _, values in settings],
+            "mean_jct_s": means,
+            "chosen": [best[name] == index for index, name in enumerate(names)],
+        },
+        schema=TUNING,
+    )
+    origin = provenance(params.heuristics.model_dump(mode="json"), {"trace": trace, "workloads": workloads})
+    write_table(out_tuning, table, TUNING, origin)
+    write_json(out_tuned, tuned | {"provenance": origin})
+    return tuned

@@ -1,0 +1,103 @@
+# `make` installs and runs the whole chain; `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+# The commands below come from the environment made here.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+SCENARIO = $(shell sed -n 's/^scenario:[ ]*\([^ \#]*\).*/\1/p' params.yaml)
+RESULTS = results/$(SCENARIO)
+PIP_INSTALL = pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+# Two test processes at once; the tests of one file stay together, since they share what they computed.
+PYTEST_ARGS ?= -n 2 --dist loadfile
+
+.DEFAULT_GOAL := run
+.DELETE_ON_ERROR:
+.PHONY: run report test lint format typecheck params sync bench clean clean-all constraints help install install-dev
+
+run: install  ## install, run everything, print the comparison table (default)
+	@snakemake --cores all
+	@$(MAKE) --no-print-directory report
+	@echo
+	@clearsched evaluation show $(RESULTS)/evaluation
+	@echo
+	@echo "comparison  $(RESULTS)/evaluation/comparison.txt"
+	@for rules in $(RESULTS)/students/*.txt; do echo "rules       $$rules"; done
+	@echo "figures     $(RESULTS)/figures/"
+	@echo "report      results/report.html"
+
+report: install  ## write results/report.html from the results there are
+	@snakemake --report results/report.html --quiet all
+
+test: install-dev  ## run all tests
+	@pytest $(PYTEST_ARGS)
+
+lint: install-dev  ## check the code's style: ruff, snakefmt
+	@ruff check .
+	@ruff format --check .
+	@snakefmt --check Snakefile workflow
+
+format: install-dev  ## put the code into that style
+	@ruff check --fix .
+	@ruff format .
+	@snakefmt Snakefile workflow
+
+typecheck: install-dev  ## check types: mypy
+	@mypy
+
+params: install  ## write params.yaml, its schema and docs/params.md from the models in src/clearsched/params/models.py
+	@clearsched params default --out params.yaml
+	@clearsched params schema --out docs/params.schema.json
+	@clearsched params docs --out docs/params.md
+
+sync: install  ## after `dvc checkout` or `dvc pull`: tell Snakemake that these results belong to these params
+	@dvc status --quiet || { echo "make sync: the results do not belong to these params: see 'dvc status', run 'dvc repro'" >&2; exit 2; }
+	@snakemake params --cores all --quiet all
+	@snakemake --touch --cores all --quiet all
+	@echo "in step"
+
+bench: install  ## time the hot paths
+	@for script in benchmarks/*.py; do python "$$script" || exit 1; done
+
+clean:  ## delete all results
+	rm -rf results .snakemake
+
+clean-all: clean  ## delete the environment and all caches too
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .mypy_cache .dvc/tmp
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+constraints:  ## pin every package anew, in a fresh environment: constraints.txt
+	$(PYTHON) -m venv --clear $(VENV)-pins
+	$(VENV)-pins/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	@head -n 2 constraints.txt > constraints.txt.new
+	@# A local version such as +cpu names the build that this machine got; the pin holds for any.
+	$(VENV)-pins/bin/pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' >> constraints.txt.new
+	mv constraints.txt.new constraints.txt
+	rm -rf $(VENV)-pins
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @ 2>/dev/null \
+		|| sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1   \2/p' $(MAKEFILE_LIST)
+
+install: $(VENV)/.installed
+install-dev: $(VENV)/.installed-dev
+
+$(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "make: Python 3.11 or newer is needed; '$(PYTHON)' says: $$($(PYTHON) --version 2>&1 | head -n 1)." \
+			"Name another one: make PYTHON=python3.12" >&2; exit 2; }
+	@echo "environment in $(VENV)/"
+	@$(PYTHON) -m venv $(VENV) || { \
+		echo "make: 'python -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; \
+		rm -rf $(VENV); exit 2; }
+
+# The stamps are younger than what they were made from, so that an installation happens once and after each change.
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/pip
+	@echo "installing clearsched and what it needs (pinned in constraints.txt; some minutes)"
+	@$(PIP_INSTALL) .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "installing what the tests need"
+	@$(PIP_INSTALL) '.[dev]'
+	@touch $@

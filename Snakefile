@@ -1,0 +1,31 @@
+# From job traces to a scheduler that a person can read: `snakemake --cores 2`, `snakemake -n`.
+# Every choice is in params.yaml (docs/params.md); a rule calls the command of its name, teacher_train `clearsched
+# teacher train`, and writes below results/<scenario>/.
+
+
+include: "workflow/rules/common.smk"
+
+
+configfile: "params.yaml"
+
+
+include: "workflow/rules/params.smk"
+include: "workflow/rules/traces.smk"
+include: "workflow/rules/heuristics.smk"
+include: "workflow/rules/teacher.smk"
+include: "workflow/rules/decisions.smk"
+include: "workflow/rules/students.smk"
+include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/figures.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+rule all:
+    default_target: True
+    input:
+        expand("<results>/figures/{figure}.svg", figure=FIGURES),
+        expand("<results>/students/{student}.txt", student=STUDENTS),
+        "<results>/evaluation/comparison.txt",
+        "<results>/evaluation/metrics.json",

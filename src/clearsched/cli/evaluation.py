@@ -1,0 +1,48 @@
+"""`clearsched evaluation`: compare the policies, print the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearsched.cli.options import (
+    DecisionsFile,
+    OutFolder,
+    ParamsFile,
+    TeacherFile,
+    TraceFile,
+    TunedFile,
+    WorkloadsFile,
+)
+
+app = typer.Typer(name="evaluation", help="Compare policies on the same held-out episodes.", no_args_is_help=True)
+
+
+@app.command()
+def run(
+    params: ParamsFile,
+    trace: TraceFile,
+    workloads: WorkloadsFile,
+    tuned: TunedFile,
+    teacher: TeacherFile,
+    student: Annotated[list[Path], typer.Option(help="A student's JSON file; give it once for each student.")],
+    decisions: DecisionsFile,
+    out: OutFolder,
+) -> None:
+    """Run every policy on the test episodes; write means, intervals, paired differences and fidelity."""
+    from clearsched import evaluation
+    from clearsched.params import load_stage
+
+    evaluation.run(load_stage(params, "evaluation"), trace, workloads, tuned, teacher, student, decisions, out)
+
+
+@app.command()
+def show(
+    folder: Annotated[Path, typer.Argument(help="Folder of the evaluation, results/<scenario>/evaluation.")],
+) -> None:
+    """Print the comparison table."""
+    from clearsched import evaluation
+
+    typer.echo(evaluation.show(folder))

@@ -1,0 +1,27 @@
+"""`clearsched heuristics`: tune them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearsched.cli.options import OutFile, ParamsFile, TraceFile, WorkloadsFile
+
+app = typer.Typer(name="heuristics", help="Schedulers that are a formula.", no_args_is_help=True)
+
+
+@app.command()
+def tune(
+    params: ParamsFile,
+    trace: TraceFile,
+    workloads: WorkloadsFile,
+    out: OutFile,
+    out_tuned: Annotated[Path, typer.Option(help="File to write the best settings to, JSON.")],
+) -> None:
+    """Try the settings of each heuristic on the validation episodes."""
+    from clearsched.params import load_stage
+    from clearsched.problems.dag_jobs import tuning
+
+    tuning.tune(load_stage(params, "heuristics"), trace, workloads, out, out_tuned)

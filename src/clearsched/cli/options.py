@@ -1,0 +1,26 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ParamsFile = Annotated[
+    Path, typer.Option("--params", help="The stage's own params file, results/<scenario>/params/<stage>.json.")
+]
+TraceFile = Annotated[Path, typer.Option("--trace", help="Job profiles, Parquet.")]
+WorkloadsFile = Annotated[Path, typer.Option("--workloads", help="Episodes of all splits, Parquet.")]
+TunedFile = Annotated[Path, typer.Option("--tuned", help="Tuned heuristics, JSON.")]
+TeacherFile = Annotated[Path, typer.Option("--teacher", help="Teacher, safetensors with its JSON beside it.")]
+DecisionsFile = Annotated[Path, typer.Option("--decisions", help="Decision log, Parquet.")]
+OutFile = Annotated[Path, typer.Option("--out", help="File to write.")]
+OutFolder = Annotated[Path, typer.Option("--out", help="Folder to write to.")]
+
+
+def print_json(values: object) -> None:
+    """Print a command's answer as JSON."""
+    import json
+
+    typer.echo(json.dumps(values, indent=2, ensure_ascii=False))

@@ -1,0 +1,42 @@
+"""`clearsched simulate`: one episode under one policy."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearsched.cli.options import print_json
+
+
+class Durations(StrEnum):
+    """Where task durations come from."""
+
+    sampled = "sampled"
+    mean = "mean"
+
+
+def simulate(
+    workload: Annotated[
+        Path,
+        typer.Argument(
+            help="Workload, JSON: num_executors, moving_delay_ms, warmup_delay_ms, jobs (query, size, arrival_ms)."
+        ),
+    ],
+    profiles: Annotated[Path, typer.Option(help="Job profiles: a trace (Parquet) or a folder of tpch-decima files.")],
+    policy: Annotated[str, typer.Option(help="fifo, sjf_cp, fair, ..., or the file of a student or teacher.")],
+    durations: Annotated[Durations, typer.Option(help="Draw task durations, or take their mean.")] = Durations.sampled,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the drawn durations.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="File to write the answer to, JSON; else it is printed.")] = None,
+) -> None:
+    """Simulate one episode; the answer has completion_ms, makespan_ms, avg_jct_ms, num_decisions and num_tasks."""
+    from clearsched.files import write_json
+    from clearsched.problems.dag_jobs import command
+
+    answer = command.simulate_file(workload, profiles, policy, durations.value, seed)
+    if out is None:
+        print_json(answer)
+    else:
+        write_json(out, answer)

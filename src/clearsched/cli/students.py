@@ -1,0 +1,45 @@
+"""`clearsched students`: fit them, print their rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearsched.cli.options import (
+    DecisionsFile,
+    OutFolder,
+    ParamsFile,
+    TeacherFile,
+    TraceFile,
+    TunedFile,
+    WorkloadsFile,
+)
+
+app = typer.Typer(name="students", help="Policies that a person can read.", no_args_is_help=True)
+
+
+@app.command()
+def fit(
+    params: ParamsFile,
+    trace: TraceFile,
+    workloads: WorkloadsFile,
+    tuned: TunedFile,
+    teacher: TeacherFile,
+    decisions: DecisionsFile,
+    out: OutFolder,
+) -> None:
+    """Fit the students on the decision log."""
+    from clearsched import students
+    from clearsched.params import load_stage
+
+    students.fit(load_stage(params, "students"), trace, workloads, tuned, teacher, decisions, out)
+
+
+@app.command()
+def show(path: Annotated[Path, typer.Argument(help="A student's JSON file.")]) -> None:
+    """Print a student as rules with units."""
+    from clearsched import students
+
+    typer.echo(students.show(path))

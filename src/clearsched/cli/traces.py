@@ -1,0 +1,86 @@
+"""`clearsched traces`: build, describe, check and record job profiles, and draw the episodes made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearsched.cli.options import OutFile, ParamsFile, TraceFile, print_json
+
+app = typer.Typer(name="traces", help="Where jobs come from.", no_args_is_help=True)
+
+Profiles = Annotated[Path, typer.Argument(help="Job profiles: a trace (Parquet) or a folder of tpch-decima files.")]
+
+
+@app.command()
+def build(params: ParamsFile, out: OutFile) -> None:
+    """Read the data set that the params name and write it as a trace."""
+    from clearsched import traces
+    from clearsched.params import load_stage
+
+    traces.build(load_stage(params, "traces"), out)
+
+
+@app.command()
+def workloads(params: ParamsFile, trace: TraceFile, out: OutFile) -> None:
+    """Draw the training, validation and test episodes."""
+    from clearsched import workloads
+    from clearsched.params import load_stage
+
+    workloads.build(load_stage(params, "workloads"), trace, out)
+
+
+@app.command()
+def describe(path: Profiles) -> None:
+    """Print what a trace holds: counts, parallelism levels, work by input size in executor-seconds."""
+    from clearsched import traces
+
+    print_json(traces.describe(path))
+
+
+@app.command()
+def validate(path: Profiles) -> None:
+    """Check a trace: schema, DAGs, tasks, durations."""
+    from clearsched import traces
+
+    traces.validate(path)
+    typer.echo(f"{path}: all right")
+
+
+@app.command("record-tpch")
+def record_tpch(
+    out: OutFile,
+    scale_factor: Annotated[
+        list[float],
+        typer.Option(min=0.01, help="Size of the data, about 1 GB of text each; give it once for each size."),
+    ] = [0.5, 1.0, 2.0, 5.0, 10.0],  # noqa: B006 (typer reads the default, nobody changes it)
+    level: Annotated[
+        list[int], typer.Option(min=1, help="Executor cores to record at; give it once for each level.")
+    ] = [1, 2],  # noqa: B006
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, help="Timed runs of each query; by default fewer for larger data.")
+    ] = None,
+    work: Annotated[
+        Path, typer.Option(help="Folder for generated data and event logs, several GB; kept, so that it can go on.")
+    ] = Path("data/downloads/spark-work"),
+    query: Annotated[
+        list[int] | None, typer.Option(min=1, max=22, help="A query's number; give it once for each. Default: all 22.")
+    ] = None,
+    driver_memory: Annotated[str, typer.Option(help="Heap of each Spark application, in Java's notation.")] = "5g",
+    note: Annotated[str, typer.Option(help="A sentence for the metadata, for example what else ran.")] = "",
+) -> None:
+    """Record the 22 TPC-H queries on Apache Spark; needs the extra `spark` and Java 17 or newer."""
+    from clearsched.traces.recorder import record
+
+    record.record_tpch(
+        out,
+        scale_factors=scale_factor,
+        levels=level,
+        repetitions=repetitions,
+        work=work,
+        queries=query,
+        driver_memory=driver_memory,
+        note=note,
+    )

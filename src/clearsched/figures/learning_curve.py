@@ -1,0 +1,83 @@
+"""How the teacher learned: validation JCT while cloning the heuristic and while improving on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clearsched.errors import ClearschedError
+from clearsched.figures import style
+from clearsched.schemas import LEARNING_CURVE, read_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PHASES = {"clone": "cloning the heuristic", "improve": "improving by policy gradient"}
+
+
+def draw(results_dir: Path) -> style.Drawing:
+    """Read `teacher/learning_curve.parquet` and draw one panel a phase."""
+    path = results_dir / "teacher" / "learning_curve.parquet"
+    table, _ = read_table(path, LEARNING_CURVE)
+    phases = [name for name in PHASES if name in table["phase"].to_pylist()]
+    if not phases:
+        raise ClearschedError(f"{path}: no iterations of the phases {', '.join(PHASES)}; train the teacher again")
+    figure = style.new_figure(height_in=3.6)
+    widths = [1.0 if name == "clone" else 1.8 for name in phases]
+    panels = figure.subplots(1, len(phases), width_ratios=widths, squeeze=False)[0]
+    for axes, name in zip(panels, phases, strict=True):
+        _draw_phase(axes, name, table.filter(pc.equal(table["phase"], name)))
+    panels[0].set_ylabel("mean job completion time (s)")
+    handles, labels = _legend_entries(panels)
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    rows = [list(row.values()) for row in table.to_pylist()]
+    return style.Drawing(figure, LEARNING_CURVE.names, rows)
+
+
+def _draw_phase(axes: Axes, phase: str, table: pa.Table) -> None:
+    """Each phase has a scale of its own: cloning falls by tens of percent, improving by a few."""
+    episodes = table["episodes"].to_numpy()
+    # A phase that learns from episodes logged once is told by its passes over them, not by new episodes.
+    moving = len(np.unique(episodes)) > 1
+    place = episodes if moving else table["iteration"].to_numpy()
+    train = table["train_jct_s"].to_numpy(zero_copy_only=False).astype(np.float64)
+    validation = table["validation_jct_s"].to_numpy(zero_copy_only=False).astype(np.float64)
+    reference = table["reference_jct_s"].to_numpy()
+    if np.isfinite(train).any():
+        axes.plot(place, train, color=style.ORANGE, linewidth=1.0, alpha=0.8, label="training rollouts (sampled)")
+    seen = np.isfinite(validation)
+    axes.plot(
+        place[seen],
+        validation[seen],
+        color=style.VERMILION,
+        marker=style.KIND_MARKERS["teacher"],
+        markersize=3.5,
+        label="validation episodes (argmax)",
+    )
+    axes.axhline(
+        reference[-1], color=style.BLACK, linestyle="--", linewidth=1.1, label="heuristic that was cloned (validation)"
+    )
+    axes.set_title(PHASES[phase], loc="left")
+    axes.set_xlabel("training episodes simulated" if moving else f"passes over {int(episodes[0]):,} logged episodes")
+    axes.margins(y=0.12)
+    axes.xaxis.set_major_locator(_integer_ticks())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    style.grid(axes, "y")
+
+
+def _integer_ticks() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=5, integer=True)
+
+
+def _legend_entries(panels: Any) -> tuple[list[Any], list[str]]:
+    found: dict[str, Any] = {}
+    for axes in panels:
+        for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(text, handle)
+    return list(found.values()), list(found)

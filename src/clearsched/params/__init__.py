@@ -1,0 +1,130 @@
+"""Every choice a user makes (params.yaml), checked before anything runs, and which stage may read which part of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from clearsched.errors import ClearschedError
+from clearsched.files import read_json, write_json
+from clearsched.params.checking import parse, read_overrides, read_yaml
+from clearsched.params.models import Params
+
+__all__ = [
+    "STAGES",
+    "Params",
+    "from_settings",
+    "load",
+    "load_stage",
+    "parse",
+    "read_overrides",
+    "read_yaml",
+    "settings",
+    "stage_values",
+    "write_stage",
+]
+
+STAGES: dict[str, tuple[str, ...]] = {
+    "traces": ("scenario", "traces"),
+    "workloads": ("scenario", "seed", "workload"),
+    "heuristics": ("scenario", "seed", "workload", "heuristics"),
+    "teacher": ("scenario", "seed", "workload", "teacher"),
+    "decisions": ("scenario", "seed", "workload", "decisions"),
+    "students": ("scenario", "seed", "workload", "decisions", "students"),
+    "evaluation": ("scenario", "seed", "workload", "evaluation"),
+    "figures": ("scenario", "workload", "evaluation", "figures"),
+}
+"""The sections of params.yaml that each stage may read. The workflow writes exactly these to the stage's own file, and
+changing one of them is what makes the stage run again; a section of an earlier stage costs nothing here, since that
+stage's results change with it."""
+
+
+def load(path: str | Path) -> Params:
+    """Read and check a params.yaml; keys it does not give take their defaults.
+
+    Raises:
+        ClearschedError: see `parse`; also a missing file, broken YAML or a key that stands twice.
+    """
+    return parse(read_yaml(path), str(path))
+
+
+def stage_values(params: Params, stage: str) -> dict[str, Any]:
+    """The sections of `params` that `stage` depends on, as JSON values in the order of params.yaml."""
+    sections = _sections(stage)
+    return {name: value for name, value in params.model_dump(mode="json").items() if name in sections}
+
+
+def settings(values: dict[str, Any], prefix: str = "") -> list[str]:
+    """`values` as one `key.path=JSON` a leaf, for example `workload.load=0.85`: small pieces that can be compared."""
+    found = []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            found += settings(value, f"{prefix}{key}.")
+        else:
+            found.append(f"{prefix}{key}={json.dumps(value)}")
+    return found
+
+
+def from_settings(lines: Iterable[str]) -> dict[str, Any]:
+    """The inverse of `settings`.
+
+    Raises:
+        ClearschedError: a line is not of the form `key.path=JSON`.
+    """
+    values: dict[str, Any] = {}
+    for line in lines:
+        path, equals, text = line.partition("=")
+        *sections, key = path.split(".")
+        place = values
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise ClearschedError(f"{line}: {section} is a value and a section")
+        try:
+            place[key] = json.loads(text)
+        except json.JSONDecodeError:
+            raise ClearschedError(f"{line}: expected key=JSON, for example workload.load=0.85") from None
+        if not (equals and all(sections) and key):
+            raise ClearschedError(f"{line}: expected key=JSON, for example workload.load=0.85")
+    return values
+
+
+def write_stage(values: dict[str, Any], stage: str, out: str | Path) -> None:
+    """Write a stage's own params file, atomically; `values` must be exactly its sections.
+
+    Raises:
+        ClearschedError: a section is missing, superfluous or wrong.
+    """
+    write_json(out, stage_values(_limited(values, stage, f"params of the stage {stage}"), stage))
+
+
+def load_stage(path: str | Path, stage: str) -> Params:
+    """Read a stage's own params file. Touching a section that is not the stage's raises ClearschedError.
+
+    Raises:
+        ClearschedError: the file is missing, broken, or not of this stage.
+    """
+    _sections(stage)
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise ClearschedError(f"{path}: expected the params of the stage {stage}, got {type(values).__name__}")
+    return _limited(values, stage, str(path))
+
+
+def _limited(values: dict[str, Any], stage: str, where: str) -> Params:
+    sections = _sections(stage)
+    missing = [name for name in sections if name not in values]
+    if missing:
+        raise ClearschedError(f"{where}: the stage {stage} needs the sections {', '.join(missing)}: write it again")
+    foreign = [name for name in values if name in Params.model_fields and name not in sections]
+    if foreign:
+        raise ClearschedError(f"{where}: the stage {stage} does not read the sections {', '.join(foreign)}")
+    return parse(values, where, whole=False).limited_to(sections)
+
+
+def _sections(stage: str) -> tuple[str, ...]:
+    if stage not in STAGES:
+        raise ClearschedError(f"unknown stage {stage!r}: known are {', '.join(STAGES)}")
+    return STAGES[stage]

@@ -1,0 +1,178 @@
+"""From YAML or JSON to `Params`; whatever is wrong with it becomes one line."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from clearsched.errors import ClearschedError
+from clearsched.params.models import Params
+from clearsched.params.reference import allowed_values, known_keys, schema_at
+
+MAX_SHOWN = 60
+"""Characters of a wrong value that an error line repeats."""
+
+
+class UniqueKeyLoader(yaml.SafeLoader):
+    """PyYAML's safe loader, except that a key that stands twice in a mapping is an error, not the last one's win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable) and key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
+            seen.add(key if isinstance(key, Hashable) else str(key))
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """Read a YAML mapping.
+
+    Raises:
+        ClearschedError: the file is missing, is not YAML, has a key twice, or holds something else than a mapping.
+    """
+    path = Path(path)
+    try:
+        # The loader is a SafeLoader: it builds plain values only.
+        values = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)
+    except FileNotFoundError:
+        raise ClearschedError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClearschedError(f"{path}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark is not None else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise ClearschedError(f"{path}: {where}not valid YAML: {problem}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise ClearschedError(f"{path}: expected a mapping of sections, got {_show(values)}")
+    return values
+
+
+def parse(values: dict[str, Any], where: str, whole: bool = True) -> Params:
+    """Check `values`, a (possibly partial) params.yaml read from `where`; keys not given take their defaults.
+
+    With `whole` false, only some sections are there and contradictions between two of them are not looked for.
+
+    Raises:
+        ClearschedError: an unknown key, a wrong type, a value out of range, or two sections that contradict each other;
+            the line has the key's path, the value, what is allowed and, for an unknown key, the nearest known one.
+    """
+    try:
+        # JSON is what the strict models take lists from; a YAML date is no JSON and is shown as the text it was.
+        params = Params.model_validate_json(json.dumps(values, default=str))
+    except ValidationError as error:
+        line = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in _one_line(error))
+        raise ClearschedError(f"{where}: {line}") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        # A key that is no text, or an anchor inside itself: YAML, but not a tree of settings.
+        raise ClearschedError(f"{where}: not a tree of settings: {str(error).splitlines()[0]}") from None
+    wrong = params.inconsistency() if whole else None
+    if wrong is not None:
+        path, value, allowed = wrong
+        raise ClearschedError(f"{where}: {path}: {_show(value)} is not allowed: {allowed}")
+    return params
+
+
+def _one_line(error: ValidationError) -> str:
+    """The first of pydantic's errors as one line, unknown keys first, since they explain the others."""
+    errors = sorted(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    first = errors[0]
+    # Literals and unions put their own tags behind the key; schema_at stops at the last real key or index.
+    keys, node = schema_at(first["loc"])
+    path = _dotted(keys)
+    if first["type"] == "extra_forbidden":
+        return _unknown_key(keys) + more
+    if first["type"] == "value_error":
+        return f"{path}: {_show(first['input'])}: {str(first['msg']).removeprefix('Value error, ')}{more}"
+    value = first["input"]
+    return f"{path}: {_show(value)} is not allowed: expected {allowed_values(node)}{_hint(value, node)}{more}"
+
+
+def _hint(value: object, node: dict[str, Any]) -> str:
+    """What was probably meant by a wrong value that is text."""
+    if not isinstance(value, str):
+        return ""
+    near = difflib.get_close_matches(value, [str(name) for name in node.get("enum", ())], n=1)
+    if near:
+        return f"; the nearest is {near[0]}"
+    # YAML 1.1 reads 1e-3 as text.
+    if "number" in allowed_values(node) and _is_number(value):
+        return f" (it is text: write {float(value)!r})"
+    return ""
+
+
+def _dotted(keys: tuple[str | int, ...]) -> str:
+    """`("capped_srpt", "p", 1)` as `capped_srpt.p[1]`."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+
+
+def _unknown_key(keys: tuple[str | int, ...]) -> str:
+    """The line of a key that no section has, with the nearest known one: first beside it, then anywhere."""
+    *parents, key = (str(part) for part in keys)
+    prefix = "".join(f"{part}." for part in parents)
+    everywhere = known_keys()
+    beside = [path.removeprefix(prefix) for path in everywhere if path.startswith(prefix)]
+    beside = [name for name in beside if "." not in name]
+    near = difflib.get_close_matches(key, beside, n=1)
+    nearest = f"{prefix}{near[0]}" if near else ""
+    if not nearest:
+        by_name = {path.rsplit(".", 1)[-1]: path for path in reversed(everywhere)}
+        near = difflib.get_close_matches(key, by_name, n=1)
+        nearest = by_name[near[0]] if near else ""
+    hint = f"; the nearest known key is {nearest}" if nearest else ""
+    return f"{prefix}{key}: unknown key{hint}; known here: {', '.join(beside)}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _show(value: object) -> str:
+    """A wrong value as one short piece of a line."""
+    if value is None:
+        return "empty (null)"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
+
+
+def read_overrides(config: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """`config` with the values that were `given` by Snakemake's `--config` as YAML values.
+
+    Snakemake leaves every value inside a mapping as text: `--config workload='{load: 0.7}'` sets `load` to "0.7". Text
+    that stands in a file stays text, and is refused where a number is expected.
+    """
+    typed = dict(config)
+    for key, value in given.items():
+        if isinstance(value, Mapping) and isinstance(typed.get(key), dict):
+            typed[key] = read_overrides(typed[key], value)
+        elif key in typed:
+            typed[key] = _read_text(value)
+    return typed
+
+
+def _read_text(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_read_text(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _read_text(item) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    try:
+        return yaml.safe_load(value)
+    except yaml.YAMLError:
+        return value

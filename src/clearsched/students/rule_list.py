@@ -1,0 +1,206 @@
+"""The rule list: models of imodels propose it, closed-loop trials choose and polish it.
+
+A list is read from the top: it is sorted by falling score, so the candidate that meets the earliest rule is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clearsched.decisions.reader import Choices
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.problems.dag_jobs.trees import LEAF
+from clearsched.students.dataset import best_rows, ranks, subset
+from clearsched.students.rounding import Columns, simplify
+from clearsched.students.rules import Condition, Rule, flatten
+
+if TYPE_CHECKING:
+    from clearsched.params.models import RuleListParams
+
+PER_DECISION = ("executors_to_decide", "jobs_in_system")
+"""Features that all candidates of a decision share: they can't tell one from another, and mislead small models."""
+
+MAX_DECISIONS = 4000
+"""Decisions that a proposal is fitted on, evenly taken from all: imodels' trees take seconds on more."""
+
+GAIN = 0.0005
+"""Share of the mean JCT that a polished list must save to be preferred."""
+
+FACTORS = (0.7, 0.85, 1.2, 1.4)
+"""What polishing multiplies a threshold by; thresholds on whole numbers move by one instead."""
+
+
+def propose(choices: Choices, settings: RuleListParams) -> Iterator[list[Rule]]:
+    """Rule lists of at most `max_rules` rules from several models and targets, each at several sizes.
+
+    Top choices alone do not say which candidate is best when the best is not there, as in the many decisions of which
+    it is gone, so two of the targets are the candidate's rank by the expert's scores.
+    """
+    real = subset(choices, ~choices.trivial)
+    keep = np.zeros(len(real.chosen), bool)
+    keep[:: max(1, -(-len(keep) // MAX_DECISIONS))] = True
+    real = subset(real, keep)
+    if len(real.chosen) == 0:
+        yield [Rule((), 0.0)]
+        return
+    rank, sizes = ranks(real), real.sizes[real.owner]
+    best = np.zeros(len(rank))
+    best[best_rows(real)] = 1.0
+    targets = (1.0 / (1 + rank), 0.5**rank, best)
+    weights = (1.0 / sizes, np.where(best == 1, 1.0, 1.0 / np.maximum(sizes - 1, 1)))
+    columns = Columns(real.features)
+    for trees in _models(real.features, targets, weights, best, settings):
+        rules = sorted(columns.round_rules(flatten(trees)), key=lambda rule: -rule.value)
+        rules = simplify(rules, real.features)
+        if len(rules) <= settings.max_rules:
+            yield numbered(rules)
+
+
+def _models(
+    features: np.ndarray,
+    targets: Sequence[np.ndarray],
+    weights: Sequence[np.ndarray],
+    best: np.ndarray,
+    settings: RuleListParams,
+) -> Iterator[list[dict[str, Any]]]:
+    """Fitted models of imodels as flat trees."""
+    from imodels import FIGSRegressor
+
+    columns = [i for i, name in enumerate(FEATURE_NAMES) if name not in PER_DECISION]
+    for target in targets:
+        for weight in weights:
+            for splits in sorted({max(1, settings.max_rules // 2), max(1, settings.max_rules - 1)}):
+                for trees in (1, 2):
+                    model = FIGSRegressor(max_rules=splits, max_trees=trees)
+                    with _seeded_ties():
+                        model.fit(features[:, columns], target, sample_weight=weight)
+                    yield [from_figs(tree, columns) for tree in model.trees_]
+    yield [_elimination_list(features[:, columns], columns, best, weights[1], settings)]
+
+
+def from_figs(root: Any, columns: Sequence[int]) -> dict[str, list]:
+    """A tree of imodels' FIGS as a flat tree; its `x <= t` becomes `x < the next float32`."""
+    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
+
+    def add(node: Any) -> int:
+        place, is_leaf = len(tree["feature"]), node.left is None
+        value = float(np.asarray(node.value).ravel()[-1]) if is_leaf else 0.0
+        threshold = 0.0 if is_leaf else float(np.nextafter(np.float32(node.threshold), np.float32(np.inf)))
+        row = (LEAF if is_leaf else columns[node.feature], threshold, 0, 0, value)
+        for column, entry in zip(tree.values(), row, strict=True):
+            column.append(entry)
+        if not is_leaf:
+            tree["left"][place], tree["right"][place] = add(node.left), add(node.right)
+        return place
+
+    add(root)
+    return tree
+
+
+def _elimination_list(
+    features: np.ndarray, columns: Sequence[int], best: np.ndarray, weight: np.ndarray, settings: RuleListParams
+) -> dict[str, list]:
+    """imodels' GreedyRuleList fitted to "not the best": each rule sets aside what is surely not, the rest is chosen.
+
+    The model takes no weights, so a fixed draw of rows makes best and not best equally frequent. A list that peels off
+    the best candidates instead ends after its first rule, since the rows it sets aside first are all of one class.
+    """
+    from imodels import GreedyRuleListClassifier
+
+    drawn = np.random.default_rng(0).choice(len(best), 2 * int(best.sum()), p=weight / weight.sum())
+    model = GreedyRuleListClassifier(max_depth=max(1, settings.max_rules - 1), criterion="entropy")
+    with _seeded_ties():
+        model.fit(features[drawn], 1.0 - best[drawn], feature_names=[FEATURE_NAMES[i] for i in columns])
+    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
+    for rule in model.rules_[:-1]:
+        place = len(tree["feature"])
+        inner = (columns[rule["index_col"]], float(rule["cutoff"]), place + 1, place + 2, 0.0)
+        if not rule["flip"]:  # the rule is x >= cutoff: what meets it is to the right
+            inner = (*inner[:2], place + 2, place + 1, 0.0)
+        for row in (inner, (LEAF, 0.0, 0, 0, -float(rule["val_right"]))):
+            for column, entry in zip(tree.values(), row, strict=True):
+                column.append(entry)
+    for column, entry in zip(tree.values(), (LEAF, 0.0, 0, 0, -float(model.rules_[-1]["val"])), strict=True):
+        column.append(entry)
+    return tree
+
+
+@contextmanager
+def _seeded_ties() -> Iterator[None]:
+    """Seed numpy's global stream for a while: the stumps inside imodels break ties between features by it."""
+    state = np.random.get_state()
+    np.random.seed(0)
+    try:
+        yield
+    finally:
+        np.random.set_state(state)
+
+
+def numbered(rules: Sequence[Rule]) -> list[Rule]:
+    """The same order with whole scores down to 0; rules of equal value get equal scores."""
+    values = sorted({rule.value for rule in rules})
+    return [Rule(rule.conditions, float(values.index(rule.value))) for rule in rules]
+
+
+def polish(
+    rules: list[Rule], cost: Callable[[list[Rule]], float], columns: Columns, rounds: int
+) -> tuple[list[Rule], float]:
+    """Better thresholds, fewer conditions and rules, another order: one change at a time, kept if it pays in closed loop.
+
+    Args:
+        rules: where to start.
+        cost: mean JCT of a list, s.
+        columns: which features are whole numbers, and how thresholds round.
+        rounds: passes over all changes at most; a pass without a gain is the last.
+
+    Returns:
+        The list and its cost.
+    """
+    lowest = cost(rules)
+    for _ in range(rounds):
+        before, place = lowest, 0
+        while place < len(options := neighbours(rules, columns)):
+            option = options[place]
+            found = cost(option)
+            bar = lowest if _length(option) < _length(rules) else lowest * (1 - GAIN)
+            if found <= bar:
+                rules, lowest = option, found
+            place += 1
+        if lowest >= before:
+            break
+    return rules, lowest
+
+
+def neighbours(rules: Sequence[Rule], columns: Columns) -> list[list[Rule]]:
+    """The lists that differ by one rule or condition dropped, one threshold moved, or two rules in the other order."""
+    found = []
+    for i, rule in enumerate(rules[:-1]):
+        head, tail = list(rules[:i]), list(rules[i + 1 :])
+        found.append(head + tail)
+        for k, condition in enumerate(rule.conditions):
+            before, after = rule.conditions[:k], rule.conditions[k + 1 :]
+            rest = tail if before or after else []  # a rule without conditions ends the list
+            found.append([*head, Rule(before + after, rule.value), *rest])
+            for threshold in _moved(condition, columns):
+                moved = condition._replace(threshold=threshold)
+                found.append([*head, Rule((*before, moved, *after), rule.value), *tail])
+        if len(tail) > 1:
+            later = tail[0]
+            found.append([*head, Rule(later.conditions, rule.value), Rule(rule.conditions, later.value), *tail[1:]])
+    return found
+
+
+def _moved(condition: Condition, columns: Columns) -> list[float]:
+    threshold = condition.threshold
+    if columns.is_whole(condition.feature):
+        return [threshold - 1, threshold + 1] if threshold > 1 else [threshold + 1]
+    rounded = [float(f"{factor * threshold:.2g}") for factor in FACTORS]
+    return [value for value in rounded if value != threshold]
+
+
+def _length(rules: Sequence[Rule]) -> int:
+    return sum(len(rule.conditions) + 1 for rule in rules)

@@ -1,0 +1,33 @@
+"""The teacher: a graph network that clones the best heuristic and improves on it by policy gradient.
+
+Light to import: torch is loaded when a network is trained or read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+    from clearsched.teacher.policy import TeacherPolicy
+
+__all__ = ["load_policy", "train"]
+
+
+def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Path) -> Mapping[str, Any]:
+    """Train a teacher; write teacher.safetensors, teacher.json and learning_curve.parquet to `out_dir`.
+
+    Returns what teacher.json holds. See `training.train`.
+    """
+    from clearsched.teacher.training import train as run
+
+    return run(params, trace, workloads, tuned, out_dir)
+
+
+def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
+    """The policy of a `.safetensors` file with its `.json` beside it; see `checkpoints.load_policy`."""
+    from clearsched.teacher.checkpoints import load_policy as load
+
+    return load(path, mode)

@@ -1,0 +1,115 @@
+"""A teacher on disk: weights as safetensors, and beside them a JSON file that says what they are. Never a pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from clearsched.errors import ClearschedError
+from clearsched.files import atomic_path, digest_bytes, read_json, write_json
+from clearsched.teacher.encoding import INPUTS
+from clearsched.teacher.network import TeacherNetwork
+from clearsched.teacher.policy import TeacherPolicy
+
+FORMAT = 1
+"""Grows when a checkpoint written before can no longer be read."""
+
+SIZES = ("embedding", "hidden", "rounds")
+
+
+def save_checkpoint(path: Path, network: TeacherNetwork, sizes: Mapping[str, int], facts: Mapping[str, Any]) -> None:
+    """Write the weights to `path` and their description to the same name with `.json`.
+
+    Args:
+        path: a `.safetensors` file.
+        network: single precision.
+        sizes: embedding, hidden and rounds.
+        facts: further entries of the JSON file: validation results, provenance.
+    """
+    weights = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(weights)
+    description = {
+        "format": FORMAT,
+        "kind": "teacher",
+        "network": {name: int(sizes[name]) for name in SIZES},
+        "inputs": {group: list(names) for group, names in INPUTS.items()},
+        "weights": digest_bytes(weights),
+    }
+    write_json(path.with_suffix(".json"), description | dict(facts))
+
+
+def load_network(path: str | Path) -> tuple[TeacherNetwork, dict[str, Any]]:
+    """The network of a checkpoint, and what its JSON file says.
+
+    Raises:
+        ClearschedError: a file is missing, truncated or tampered with, or does not fit this version's inputs.
+    """
+    path = Path(path)
+    description = read_json(path.with_suffix(".json"))
+    sizes = _sizes(description, path.with_suffix(".json"))
+    _check_inputs(description, path.with_suffix(".json"))
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise ClearschedError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ClearschedError(f"{path}: cannot be read: {error}") from None
+    if digest_bytes(data) != description.get("weights"):
+        other = path.with_suffix(".json").name
+        raise ClearschedError(f"{path}: truncated or changed since {other} was written; train it again")
+    network = TeacherNetwork(**sizes)
+    try:
+        network.load_state_dict(load(data))
+    except (SafetensorError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ClearschedError(f"{path}: does not hold the weights that its JSON file describes ({reason})") from None
+    if not all(torch.isfinite(tensor).all() for tensor in network.state_dict().values()):
+        raise ClearschedError(f"{path}: holds weights that are not finite; train it again")
+    return network, description
+
+
+def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
+    """The policy of a checkpoint.
+
+    Args:
+        path: the `.safetensors` file; its `.json` lies beside it.
+        mode: argmax, or sampled: then every episode has its own random stream (`TeacherPolicy.generator`).
+
+    Raises:
+        ClearschedError: see `load_network`; unknown mode.
+    """
+    network, description = load_network(path)
+    return TeacherPolicy(network, mode, int(description.get("seed", 0)))
+
+
+def _sizes(description: Any, where: Path) -> dict[str, int]:
+    if not isinstance(description, dict) or description.get("kind") != "teacher":
+        raise ClearschedError(f"{where}: does not describe a teacher")
+    if description.get("format") != FORMAT:
+        found = description.get("format")
+        raise ClearschedError(f"{where}: format is {found}, this version reads {FORMAT}; train it again")
+    sizes = description.get("network")
+    if not isinstance(sizes, dict):
+        raise ClearschedError(f"{where}: network is missing; train it again")
+    for name in SIZES:
+        value = sizes.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
+            raise ClearschedError(f"{where}: network.{name} is {value}: a whole number from 1 to 4096 expected")
+    return {name: sizes[name] for name in SIZES}
+
+
+def _check_inputs(description: dict[str, Any], where: Path) -> None:
+    written = description.get("inputs")
+    for group, names in INPUTS.items():
+        theirs = written.get(group) if isinstance(written, dict) else None
+        if theirs != list(names):
+            strange = sorted(set(theirs or []) ^ set(names)) or ["their order"]
+            raise ClearschedError(
+                f"{where}: trained on other {group} inputs than this version has ({', '.join(strange)}); train it again"
+            )

@@ -1,0 +1,196 @@
+"""Many pending decisions as one graph: the arrays of `Observation`s joined with offsets, on scales a network likes.
+
+Counts and times span four orders of magnitude, so they enter as logarithms. Jobs also get their shares of the cluster
+by work left to several powers: what the best readable rules are made of (MEASURED.md, capped SRPT), so that those rules
+are close to linear here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, WORK_OFFSET_MS
+from clearsched.problems.dag_jobs.graph import GLOBAL_FEATURES, JOB_FEATURES, NODE_FEATURES, Observation
+
+POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""A job's share of the executors is taken by its work left to each of these powers."""
+
+_JOB_NAMES = [feature.name for feature in JOB_FEATURES]
+WORK_LEFT, STAGES_LEFT = _JOB_NAMES.index("work_left_s"), _JOB_NAMES.index("stages_left")
+DEMAND = FEATURE_NAMES.index("stage_demand")
+TO_DECIDE, JOBS, EXECUTORS = range(3)
+
+SHARES = tuple(f"share_{power:g}" for power in POWERS)
+NODE_INPUTS = tuple(feature.name for feature in NODE_FEATURES)
+JOB_INPUTS = (
+    *(feature.name for feature in JOB_FEATURES),
+    *(f"log_{name}" for name in SHARES),
+    *(f"held_to_{name}" for name in SHARES),
+)
+GLOBAL_INPUTS = (*(feature.name for feature in GLOBAL_FEATURES), "work_left_s")
+LIMIT_INPUTS = (
+    "limit_to_executors",
+    "log_limit",
+    "limit_minus_held_to_executors",
+    "log_limit_minus_held",
+    "is_all",
+    "covers_decision",
+    *(f"log_limit_to_{name}" for name in SHARES),
+)
+
+INPUTS = {
+    "node": NODE_INPUTS,
+    "job": JOB_INPUTS,
+    "global": GLOBAL_INPUTS,
+    "candidate": FEATURE_NAMES,
+    "limit": LIMIT_INPUTS,
+}
+"""Names of the network's inputs, in order: what a checkpoint and the code must agree on."""
+
+
+class Batch(NamedTuple):
+    """B decisions as one graph: n nodes, m edges, a jobs, c candidates, N the most executors of a cluster.
+
+    All index tensors are int64 and count over the whole batch.
+    """
+
+    nodes: Tensor  # float32[n, len(NODE_INPUTS)]
+    node_job: Tensor  # [n]
+    parent: Tensor  # [m], as nodes
+    child: Tensor  # [m], as nodes
+    jobs: Tensor  # float32[a, len(JOB_INPUTS)]
+    job_decision: Tensor  # [a]
+    totals: Tensor  # float32[B, len(GLOBAL_INPUTS)]
+    candidates: Tensor  # float32[c, len(FEATURE_NAMES)]
+    candidate_node: Tensor  # [c]
+    candidate_job: Tensor  # [c]
+    candidate_decision: Tensor  # [c]
+    candidate_rank: Tensor  # [c]: position within its decision
+    first_candidate: Tensor  # [B]
+    most_candidates: int
+    held: Tensor  # [c]: executors that the candidate's job holds
+    covering: Tensor  # [c]: executors that the decision can give it at most: all larger grants are the same
+    executors: Tensor  # [B]
+    most_executors: int
+    shares: Tensor  # float32[a, len(POWERS)]: log of the executors that are the job's share
+
+    @property
+    def num_decisions(self) -> int:
+        """B."""
+        return len(self.executors)
+
+    def candidate_table(self, values: Tensor, fill: float) -> Tensor:
+        """[B, most_candidates]: `values` [c] by decision, `fill` where a decision has fewer."""
+        table = values.new_full((self.num_decisions, self.most_candidates), fill)
+        return table.index_put((self.candidate_decision, self.candidate_rank), values)
+
+
+def signed_log(values: np.ndarray) -> np.ndarray:
+    """sign(x) log(1 + |x|): close to x near 0, to log x far from it."""
+    return np.copysign(np.log1p(np.abs(values)), values)
+
+
+def collate(observations: Sequence[Observation]) -> Batch:
+    """Join pending decisions into one batch."""
+    fields = list(zip(*observations, strict=True))
+    nodes, node_job, edges, jobs, job_held, totals, candidates, candidate_node, _ = fields
+    num_nodes, num_jobs, num_candidates = (_lengths(arrays) for arrays in (nodes, jobs, candidates))
+    first_node, first_job, first_candidate = (_offsets(count) for count in (num_nodes, num_jobs, num_candidates))
+    num_edges = np.fromiter((array.shape[1] for array in edges), np.int64, len(edges))
+
+    all_jobs, all_totals, all_candidates = np.concatenate(jobs), np.stack(totals), np.concatenate(candidates)
+    held = np.concatenate(job_held)
+    job_decision = np.repeat(np.arange(len(jobs)), num_jobs)
+    node_of_job = np.concatenate(node_job) + np.repeat(first_job, num_nodes)
+    node_of_candidate = np.concatenate(candidate_node) + np.repeat(first_node, num_candidates)
+    candidate_decision = np.repeat(np.arange(len(jobs)), num_candidates)
+    candidate_job = node_of_job[node_of_candidate]
+    joined_edges = np.concatenate(edges, axis=1) + np.repeat(first_node, num_edges)
+
+    work = all_jobs[:, WORK_LEFT].astype(np.float64) + WORK_OFFSET_MS / 1000
+    log_shares = _log_shares(work, job_decision, all_totals[:, EXECUTORS])
+    held_to_share = np.log1p(np.maximum(held, 0)[:, None] / np.exp(log_shares))
+    total_work = np.bincount(job_decision, work, len(jobs))
+    to_decide = all_totals[candidate_decision, TO_DECIDE]
+    return Batch(
+        nodes=_float(signed_log(np.concatenate(nodes))),
+        node_job=_index(node_of_job),
+        parent=_index(joined_edges[0]),
+        child=_index(joined_edges[1]),
+        jobs=_float(np.concatenate([signed_log(all_jobs), log_shares, held_to_share], axis=1)),
+        job_decision=_index(job_decision),
+        totals=_float(np.concatenate([signed_log(all_totals), np.log1p(total_work)[:, None]], axis=1)),
+        candidates=_float(signed_log(all_candidates)),
+        candidate_node=_index(node_of_candidate),
+        candidate_job=_index(candidate_job),
+        candidate_decision=_index(candidate_decision),
+        candidate_rank=_index(np.arange(len(all_candidates)) - np.repeat(first_candidate, num_candidates)),
+        first_candidate=_index(first_candidate),
+        most_candidates=int(num_candidates.max()),
+        held=_index(held[candidate_job]),
+        covering=_index(np.maximum(np.minimum(to_decide, all_candidates[:, DEMAND]), 1)),
+        executors=_index(all_totals[:, EXECUTORS]),
+        most_executors=int(all_totals[:, EXECUTORS].max()),
+        shares=_float(log_shares),
+    )
+
+
+def encode_limits(batch: Batch, chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """The limits 1..N as inputs of the network, and which of them are allowed: above what the job holds, at most all.
+
+    Args:
+        batch: the decisions.
+        chosen: int64[B], the candidate of each decision whose job is to get a limit, counted over the batch.
+
+    Returns:
+        float32[B, N, len(LIMIT_INPUTS)] and bool[B, N]; column l - 1 is limit l.
+    """
+    limit = torch.arange(1, batch.most_executors + 1, dtype=torch.float32)[None]
+    executors, held = batch.executors[:, None].float(), batch.held[chosen][:, None].float()
+    more = (limit - held).clamp(min=1)
+    allowed = (limit > held) & (limit <= executors)
+    log_limit = limit.log().expand(len(chosen), -1)
+    inputs = torch.stack(
+        [
+            (limit / executors),
+            log_limit,
+            more / executors,
+            more.log(),
+            (limit == executors).float(),
+            (more >= batch.covering[chosen][:, None]).float(),
+        ],
+        dim=2,
+    )
+    to_share = log_limit[:, :, None] - batch.shares[batch.candidate_job[chosen]][:, None]
+    return torch.cat([inputs, to_share], dim=2), allowed
+
+
+def _log_shares(work: np.ndarray, decision: np.ndarray, executors: np.ndarray) -> np.ndarray:
+    """float64[a, len(POWERS)]: log of the executors that are a job's share by work^power among its decision's jobs."""
+    log_work = np.log(work)
+    shares = np.empty((len(work), len(POWERS)))
+    for column, power in enumerate(POWERS):
+        total = np.bincount(decision, np.exp(power * log_work), len(executors))
+        shares[:, column] = power * log_work + np.log(executors / total)[decision]
+    return shares
+
+
+def _lengths(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    return np.fromiter(map(len, arrays), np.int64, len(arrays))
+
+
+def _offsets(counts: np.ndarray) -> np.ndarray:
+    return np.cumsum(counts) - counts
+
+
+def _float(values: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, np.float32))
+
+
+def _index(values: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, np.int64))

@@ -1,0 +1,185 @@
+"""Improving the clone: policy gradient with the input-dependent baseline, in clipped steps (PPO).
+
+The baseline is in `baselines.py`; the step is that of Schulman et al. 2017, "Proximal Policy Optimization Algorithms".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clearsched.params.models import ImproveParams
+from clearsched.problems.dag_jobs.graph import Observation
+from clearsched.problems.dag_jobs.profiles import Profiles
+from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload
+from clearsched.teacher.baselines import backlog, excess_backlog, group_advantages, without_backlog
+from clearsched.teacher.choices import draw, entropy, log_probability_of_grant
+from clearsched.teacher.encoding import Batch, collate
+from clearsched.teacher.imitation import log_probabilities
+from clearsched.teacher.network import TeacherNetwork
+from clearsched.teacher.rollouts import lockstep
+
+
+class Step(NamedTuple):
+    """A decision of a rollout."""
+
+    observation: Observation
+    time_ms: float
+    candidate: int  # row of observation.candidates
+    limit: int
+    log_probability: float  # of the stage and of the executors granted, when it was drawn
+
+
+class Iteration(NamedTuple):
+    """How an iteration went."""
+
+    loss: float  # mean over its gradient steps
+    entropy: float  # mean entropy of the stage choice in the last pass, nats
+    train_jct_s: float  # mean over its rollouts
+
+
+def improve(
+    network: TeacherNetwork,
+    profiles: Profiles,
+    workloads: Sequence[Workload],
+    params: ImproveParams,
+    generator: np.random.Generator,
+    horizon_ms: float,
+) -> Iterator[Iteration]:
+    """Improve `network` in place, iteration by iteration; yields after each.
+
+    Args:
+        network: the clone.
+        profiles, workloads: training episodes; each iteration draws `params.sequences` of them.
+        params: the section teacher.improve.
+        generator: draws episodes, choices and batches.
+        horizon_ms: what happens so much later counts 1/e of what happens at once (see `baselines.returns_to_go`).
+    """
+    optimiser = torch.optim.Adam(network.parameters(), lr=params.learning_rate)
+    order: list[int] = []
+    for _ in range(params.iterations):
+        while len(order) < params.sequences:
+            order += generator.permutation(len(workloads)).tolist()
+        sequences = [workloads[order.pop(0)] for _ in range(params.sequences)]
+        steps, advantages, jct_s = collect(network, profiles, sequences, params.rollouts, generator, horizon_ms)
+        loss, mean_entropy = update(network, optimiser, steps, advantages, params, generator)
+        yield Iteration(loss, mean_entropy, jct_s)
+
+
+def collect(
+    network: TeacherNetwork,
+    profiles: Profiles,
+    sequences: Sequence[Workload],
+    rollouts: int,
+    generator: np.random.Generator,
+    horizon_ms: float,
+) -> tuple[list[Step], np.ndarray, float]:
+    """Roll out every sequence `rollouts` times, choices drawn from the network.
+
+    Returns the decisions of all rollouts, their advantages (float64, deviation 1) and the mean JCT in s.
+    """
+    episodes = [workload for workload in sequences for _ in range(rollouts)]
+    steps, results = roll_out(network, profiles, episodes, generator)
+    advantages, excess = [], []
+    for first in range(0, len(episodes), rollouts):
+        group = slice(first, first + rollouts)
+        times = [np.array([step.time_ms for step in episode]) for episode in steps[group]]
+        backlogs = [np.stack([backlog(step.observation) for step in episode]) for episode in steps[group]]
+        advantages += group_advantages(times, results[group], horizon_ms)
+        excess += excess_backlog(times, backlogs)
+    joined = without_backlog(np.concatenate(advantages), np.concatenate(excess))
+    mean_jct_s = float(np.mean([result.avg_jct_s for result in results]))
+    return [step for episode in steps for step in episode], joined / (joined.std() or 1.0), mean_jct_s
+
+
+def roll_out(
+    network: TeacherNetwork, profiles: Profiles, episodes: Sequence[Workload], generator: np.random.Generator
+) -> tuple[list[list[Step]], list[EpisodeResult]]:
+    """Schedule all episodes in lockstep, choices drawn from the network; the decisions of each, and its result."""
+    simulations = [Simulation(profiles, workload) for workload in episodes]
+    steps: list[list[Step]] = [[] for _ in episodes]
+
+    def decide(waiting: Sequence[int], observations: Sequence[Observation]) -> list[tuple[int, int]]:
+        candidate, limit, log_probability = choose(network, observations, generator)
+        answers = []
+        for row, index in enumerate(waiting):
+            step = Step(
+                observations[row], simulations[index].time_s * 1000, candidate[row], limit[row], log_probability[row]
+            )
+            steps[index].append(step)
+            answers.append((int(step.observation.candidate_stage[step.candidate]), step.limit))
+        return answers
+
+    lockstep(simulations, decide)
+    return steps, [simulation.result() for simulation in simulations]
+
+
+def choose(
+    network: TeacherNetwork, observations: Sequence[Observation], generator: np.random.Generator
+) -> tuple[list[int], list[int], list[float]]:
+    """Draw candidate and limit of each decision; the log-probability is that of stage and grant."""
+    uniform = generator.random((len(observations), 2))
+    with torch.inference_mode():
+        batch = collate(observations)
+        embedding = network.embed(batch)
+        stages = batch.candidate_table(network.score_stages(batch, embedding), -torch.inf).log_softmax(dim=1)
+        candidate = torch.from_numpy(draw(stages.exp().numpy(), uniform[:, 0]))
+        limits = network.score_limits(batch, embedding, batch.first_candidate + candidate).log_softmax(dim=1)
+        limit = torch.from_numpy(draw(limits.exp().numpy(), uniform[:, 1])) + 1
+        chosen = log_probability_of_choice(batch, stages, limits, candidate, limit)
+    return candidate.tolist(), limit.tolist(), chosen.tolist()
+
+
+def log_probability_of_choice(batch: Batch, stages: Tensor, limits: Tensor, candidate: Tensor, limit: Tensor) -> Tensor:
+    """[B]: log of the probability of a stage and of the executors it is granted."""
+    row = batch.first_candidate + candidate
+    grant = log_probability_of_grant(limits, limit, batch.held[row] + batch.covering[row])
+    return stages.gather(1, candidate[:, None]).squeeze(1) + grant
+
+
+def update(
+    network: TeacherNetwork,
+    optimiser: torch.optim.Optimizer,
+    steps: Sequence[Step],
+    advantages: np.ndarray,
+    params: ImproveParams,
+    generator: np.random.Generator,
+) -> tuple[float, float]:
+    """Passes of clipped policy-gradient steps over the decisions; mean loss, and stage entropy of the last pass."""
+    losses: list[float] = []
+    entropies: list[float] = []
+    for _ in range(params.epochs):
+        entropies = []
+        order = generator.permutation(len(steps))
+        for start in range(0, len(order), params.batch_size):
+            chosen = order[start : start + params.batch_size]
+            loss, stage_entropy = surrogate_loss(network, [steps[i] for i in chosen], advantages[chosen], params)
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), params.gradient_norm)
+            optimiser.step()
+            losses.append(loss.item())
+            entropies.append(stage_entropy)
+    return float(np.mean(losses)), float(np.mean(entropies))
+
+
+def surrogate_loss(
+    network: TeacherNetwork, steps: Sequence[Step], advantages: np.ndarray, params: ImproveParams
+) -> tuple[Tensor, float]:
+    """The clipped surrogate with an entropy bonus for stage and limit, and the mean entropy of the stage choice."""
+    batch = collate([step.observation for step in steps])
+    candidate = torch.tensor([step.candidate for step in steps])
+    limit = torch.tensor([step.limit for step in steps])
+    before = torch.tensor([step.log_probability for step in steps])
+    advantage = torch.from_numpy(advantages.astype(np.float32))
+    stages, limits = log_probabilities(network, batch, candidate)
+    ratio = (log_probability_of_choice(batch, stages, limits, candidate, limit) - before).exp()
+    clipped = ratio.clamp(1 - params.clip, 1 + params.clip)
+    gain = torch.minimum(ratio * advantage, clipped * advantage).mean()
+    stage_entropy = entropy(stages).mean()
+    bonus = params.entropy * (stage_entropy + entropy(limits).mean())
+    return -(gain + bonus), float(stage_entropy.detach())

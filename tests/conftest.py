@@ -1,0 +1,33 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.traces import Trace, tpch_decima
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference material beside the repository; without it the test is skipped."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("no folder `shared` beside the repository")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def decima_trace(shared: Path) -> Trace:
+    """The TPC-H profiles published with Decima."""
+    return tpch_decima.load(shared / "data" / "tpch-decima")
+
+
+@pytest.fixture(scope="session")
+def decima_profiles(decima_trace: Trace) -> Profiles:
+    """These profiles compiled, with the warm-up delay of the golden episodes."""
+    return compile_profiles(decima_trace, warmup_delay_ms=1000)

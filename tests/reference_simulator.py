@@ -1,0 +1,459 @@
+"""A plain, slow simulator of the DAG-job cluster, written from the reference semantics alone.
+
+It exists to check the compiled simulator against something that was written independently and that a person can read
+beside the rules: executors are objects, free pools are lists, commitments are dicts of dicts, the queue is a `heapq`,
+and every count (demand, moving, committed) is counted anew each time it is asked for. Nothing here is fast on purpose.
+
+Section numbers (§1 to §9) refer to SIMULATOR.md, the page of the reference semantics. All times are whole milliseconds.
+The rules are those of the simulator published with Decima (Mao et al., SIGCOMM 2019).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class StageProfile:
+    """What is known of a stage beforehand: its tasks, its parents and its measured durations (§1).
+
+    A table maps an executor-count level to a list of durations in ms; the three have the same levels.
+    """
+
+    num_tasks: int
+    parents: tuple[int, ...]
+    first_wave: dict[int, list[int]]
+    rest_wave: dict[int, list[int]]
+    fresh: dict[int, list[int]]
+
+
+@dataclass(eq=False)
+class Stage:
+    """A stage of a job that is in the cluster (§3)."""
+
+    job: Job
+    index: int
+    profile: StageProfile
+    started: int = 0
+    finished: int = 0
+
+    @property
+    def not_started(self) -> int:
+        return self.profile.num_tasks - self.started
+
+    @property
+    def complete(self) -> bool:
+        return self.finished == self.profile.num_tasks
+
+    @property
+    def parents(self) -> list[Stage]:
+        return [self.job.stages[p] for p in self.profile.parents]
+
+    @property
+    def runnable(self) -> bool:
+        return all(parent.complete for parent in self.parents)
+
+
+@dataclass(eq=False)
+class Job:
+    """A job: its stages, its frontier, its pool of free executors (both in the order of entering)."""
+
+    id: int
+    arrival_ms: int
+    stages: list[Stage] = field(default_factory=list)
+    frontier: list[Stage] = field(default_factory=list)
+    pool: list[Executor] = field(default_factory=list)
+    completion_ms: int | None = None
+
+
+@dataclass(eq=False)
+class Executor:
+    """One of the identical executors. `last` is the stage of its last task, or None when it is blank."""
+
+    id: int
+    job: Job | None = None
+    stage: Stage | None = None
+    last: Stage | None = None
+    in_transit: bool = False
+    destination: Stage | None = None  # only in transit; None if its job completed meanwhile
+
+
+GLOBAL = "the global pool"
+Key = Stage | Job | str
+Answer = tuple[Stage, int] | None
+Policy = Callable[["ReferenceSimulator"], Answer]
+
+
+class Durations(Protocol):
+    """How the random choices of §2 are made, for one task: `stage.started` is its number within the stage."""
+
+    def level(self, stage: Stage, left: int, right: int, probability_right: float) -> int:
+        """The level for an executor count strictly between two levels."""
+
+    def value(self, stage: Stage, values: list[int]) -> int:
+        """The duration in ms out of the measured ones."""
+
+
+class MeanDurations:
+    """The durations of the golden episodes: the left level, floor(mean + 0.5)."""
+
+    def level(self, stage: Stage, left: int, right: int, probability_right: float) -> int:
+        return left
+
+    def value(self, stage: Stage, values: list[int]) -> int:
+        return math.floor(sum(values) / len(values) + 0.5)
+
+
+class ReferenceSimulator:
+    """One episode.
+
+    Args:
+        profiles: for each job, its stages.
+        arrivals_ms: for each job, when it arrives; ascending.
+        policy: is given the simulator and answers (stage, requested executors) or None.
+        durations: how the random choices of §2 are made.
+        levels: the executor-count levels of the trace, ascending.
+
+    After `run`: `decisions`, rows of §9; `tasks`, rows (start_ms, duration_ms, job, stage, wave); `completions_ms`.
+    """
+
+    def __init__(
+        self,
+        profiles: Sequence[Sequence[StageProfile]],
+        arrivals_ms: Sequence[int],
+        policy: Policy,
+        *,
+        num_executors: int,
+        moving_delay_ms: int = 2000,
+        warmup_delay_ms: int = 1000,
+        durations: Durations | None = None,
+        levels: Sequence[int] = (5, 10, 20, 40, 50, 60, 80, 100),
+    ) -> None:
+        self.policy = policy
+        self.num_executors = num_executors
+        self.moving_delay_ms = moving_delay_ms
+        self.warmup_delay_ms = warmup_delay_ms
+        self.durations = durations or MeanDurations()
+        self.levels = list(levels)
+
+        self.now = 0
+        self.jobs = [self.make_job(i, *pair) for i, pair in enumerate(zip(profiles, arrivals_ms, strict=True))]
+        self.active: list[Job] = []
+        self.executors = [Executor(i) for i in range(num_executors)]
+        self.global_pool = list(self.executors)
+        self.commitments: dict[Key, dict[Stage | None, int]] = {}
+        self.events: list[tuple[int, int, str, object]] = []
+        self.num_pushed = 0
+
+        self.ready: list[Executor] = []
+        self.k = 0
+        self.source: Job | None = None
+        self.selected: set[Stage] = set()
+
+        self.decisions: list[list[object]] = []
+        self.tasks: list[tuple[int, int, int, int, str]] = []
+
+    @staticmethod
+    def make_job(index: int, profile: Sequence[StageProfile], arrival_ms: int) -> Job:
+        job = Job(index, arrival_ms)
+        job.stages = [Stage(job, i, stage) for i, stage in enumerate(profile)]
+        return job
+
+    # --- counts (§3, §4) ---------------------------------------------------------------------------------------------
+
+    def moving(self, stage: Stage) -> int:
+        return sum(e.in_transit and e.destination is stage for e in self.executors)
+
+    def committed(self, stage: Stage) -> int:
+        return sum(promises.get(stage, 0) for promises in self.commitments.values())
+
+    def demand(self, stage: Stage) -> int:
+        return stage.not_started - self.moving(stage) - self.committed(stage)
+
+    def attached(self, job: Job) -> int:
+        return sum(e.job is job for e in self.executors)
+
+    def is_candidate(self, stage: Stage) -> bool:
+        return (
+            not stage.complete
+            and stage not in self.selected
+            and self.demand(stage) > 0
+            and all(self.demand(parent) <= 0 for parent in stage.parents)
+        )
+
+    def candidates_of(self, job: Job) -> list[Stage]:
+        return [stage for stage in job.stages if self.is_candidate(stage)]
+
+    def candidates(self) -> list[Stage]:
+        return [stage for job in self.active for stage in self.candidates_of(job)]
+
+    def held(self, job: Job) -> int:
+        """Attached, in transit, and promised from keys outside the job: the count of the fair heuristic (§7)."""
+        in_transit = sum(self.moving(stage) for stage in job.stages)
+        promised = sum(
+            count
+            for key, promises in self.commitments.items()
+            if self.job_of(key) is not job
+            for destination, count in promises.items()
+            if destination is not None and destination.job is job
+        )
+        return self.attached(job) + in_transit + promised
+
+    def held_before(self, job: Job) -> int:
+        """The count from which a learned policy's limit is counted (§8)."""
+        return self.held(job) - (self.k if job is self.source else 0)
+
+    @staticmethod
+    def job_of(key: Key) -> Job | None:
+        if isinstance(key, Stage):
+            return key.job
+        return key if isinstance(key, Job) else None
+
+    # --- durations (§2) ----------------------------------------------------------------------------------------------
+
+    def level(self, stage: Stage, n: int) -> int:
+        if n <= self.levels[0]:
+            level = self.levels[0]
+        elif n >= self.levels[-1]:
+            level = self.levels[-1]
+        elif n in self.levels:
+            level = n
+        else:
+            left = max(x for x in self.levels if x < n)
+            right = min(x for x in self.levels if x > n)
+            level = self.durations.level(stage, left, right, 1 - (n - left) / (right - left))
+        keys = stage.profile.first_wave
+        return level if level in keys else max(keys)
+
+    @staticmethod
+    def wave(executor: Executor, stage: Stage) -> str:
+        if executor.last is None:
+            return "fresh"
+        return "rest_wave" if executor.last is stage else "first_wave"
+
+    def duration(self, executor: Executor, stage: Stage) -> int:
+        level = self.level(stage, self.attached(stage.job))
+        tables, wave = stage.profile, self.wave(executor, stage)
+        warmup = 0
+        if wave == "fresh":
+            values = tables.fresh[level]
+            if not values:
+                values, warmup = tables.first_wave[level], self.warmup_delay_ms
+        elif wave == "rest_wave" and tables.rest_wave[level]:
+            values = tables.rest_wave[level]
+        else:
+            values = tables.first_wave[level] or tables.fresh[level]
+        return self.durations.value(stage, values) + warmup
+
+    # --- what executors do (§3, §5) ----------------------------------------------------------------------------------
+
+    def push(self, time: int, kind: str, subject: object) -> None:
+        heapq.heappush(self.events, (time, self.num_pushed, kind, subject))
+        self.num_pushed += 1
+
+    def start(self, executor: Executor, stage: Stage) -> None:
+        duration, wave = self.duration(executor, stage), self.wave(executor, stage)
+        executor.stage = executor.last = stage
+        stage.started += 1
+        if stage.not_started == 0:
+            stage.job.frontier.remove(stage)
+        self.tasks.append((self.now, duration, stage.job.id, stage.index, wave))
+        self.push(self.now + duration, "task finishes", executor)
+
+    def move(self, executor: Executor, stage: Stage) -> None:
+        self.detach(executor)
+        executor.in_transit, executor.destination = True, stage
+        self.push(self.now + self.moving_delay_ms, "executor arrives", executor)
+
+    @staticmethod
+    def detach(executor: Executor) -> None:
+        executor.job = executor.stage = executor.last = None
+
+    def park(self, executor: Executor, job: Job | None) -> None:
+        if job is None:
+            self.detach(executor)
+            self.global_pool.append(executor)
+        else:
+            executor.stage = executor.last = None
+            job.pool.append(executor)
+
+    def back_up(self, executor: Executor) -> None:
+        own = executor.job.frontier if executor.job else []
+        stage = next((s for s in own if self.demand(s) > 0), None)
+        if stage is not None:
+            self.start(executor, stage)
+            return
+        elsewhere = self.candidates()
+        if elsewhere:
+            self.move(executor, elsewhere[0])
+        else:
+            self.park(executor, executor.job)
+
+    def go(self, executor: Executor, destination: Stage | None) -> None:
+        """What an executor does about the promise it takes up."""
+        job = executor.job
+        if destination is None:
+            has_work = job is not None and any(stage.not_started for stage in job.stages)
+            self.park(executor, job if has_work else None)
+        elif not destination.not_started:
+            self.back_up(executor)
+        elif destination.job is not job:
+            self.move(executor, destination)
+        elif destination in job.frontier:
+            self.start(executor, destination)
+        else:
+            self.park(executor, job)
+
+    # --- decision rounds (§5) ----------------------------------------------------------------------------------------
+
+    def key(self) -> Key:
+        first = self.ready[0]
+        return first.stage or first.job or GLOBAL
+
+    def promise(self, key: Key, destination: Stage | None, count: int) -> None:
+        promises = self.commitments.setdefault(key, {})
+        promises[destination] = promises.get(destination, 0) + count
+
+    def take_promise(self, key: Key) -> Stage | None:
+        promises = self.commitments[key]
+        destination = next(iter(promises))
+        promises[destination] -= 1
+        if promises[destination] == 0:
+            del promises[destination]
+        if not promises:
+            del self.commitments[key]
+        return destination
+
+    def dispatch(self) -> None:
+        if not self.ready:
+            return
+        key = self.key()
+        while key in self.commitments and self.ready:
+            destination = self.take_promise(key)
+            executor = self.ready.pop(0)
+            for pool in [self.global_pool, executor.job.pool if executor.job else []]:
+                if executor in pool:
+                    pool.remove(executor)
+            self.go(executor, destination)
+
+    def decide(self) -> None:
+        """One round: ask the policy until every executor of the round has a promise, then dispatch."""
+        while self.k > 0:
+            key = self.key()
+            answer = self.policy(self)
+            stage, requested = answer or (None, self.k)
+            committed = min(requested, self.k) if stage is None else min(requested, self.demand(stage), self.k)
+            assert committed > 0, "the policy asked for nothing, or for a stage without demand"
+            source = [self.source.id if self.source else None, key.index if isinstance(key, Stage) else None]
+            target = [stage.job.id, stage.index] if stage else None
+            self.decisions.append([self.now, source, self.k, target, requested, committed])
+            self.promise(key, stage, committed)
+            if stage is not None:
+                self.selected.add(stage)
+            self.k -= committed
+        self.selected.clear()
+        self.dispatch()
+        self.ready = []
+
+    # --- events (§6) -------------------------------------------------------------------------------------------------
+
+    def run(self) -> list[int]:
+        """Run to the end; the completion time of each job in ms.
+
+        Raises:
+            RuntimeError: the queue ran empty with jobs unfinished (§5).
+        """
+        for job in self.jobs:
+            if job.arrival_ms == 0:
+                self.enter(job)
+            else:
+                self.push(job.arrival_ms, "job arrives", job)
+        if self.active:
+            self.open_round(self.global_pool, None, len(self.global_pool))
+            self.decide()
+        handlers = {
+            "job arrives": self.job_arrives,
+            "executor arrives": self.executor_arrives,
+            "task finishes": self.task_finishes,
+        }
+        while self.events:
+            self.now, _, kind, subject = heapq.heappop(self.events)
+            handlers[kind](subject)
+            if self.k > 0:
+                self.decide()
+        if any(job.completion_ms is None for job in self.jobs):
+            raise RuntimeError("the queue ran empty with jobs unfinished")
+        return self.completions_ms
+
+    @property
+    def completions_ms(self) -> list[int]:
+        return [job.completion_ms for job in self.jobs]
+
+    def open_round(self, ready: list[Executor], source: Job | None, k: int) -> None:
+        self.ready, self.source, self.k = list(ready), source, k
+
+    def enter(self, job: Job) -> None:
+        self.active.append(job)
+        job.frontier = [stage for stage in job.stages if stage.runnable]
+
+    def job_arrives(self, job: Job) -> None:
+        self.enter(job)
+        if self.global_pool:
+            self.open_round(self.global_pool, None, len(self.global_pool))
+
+    def executor_arrives(self, executor: Executor) -> None:
+        stage = executor.destination
+        executor.in_transit, executor.destination = False, None
+        if stage is None:
+            self.back_up(executor)
+            return
+        executor.job = stage.job
+        if not stage.not_started:
+            self.back_up(executor)
+        elif stage in stage.job.frontier:
+            self.start(executor, stage)
+        else:
+            self.park(executor, stage.job)
+
+    def task_finishes(self, executor: Executor) -> None:
+        stage = executor.stage
+        job = stage.job
+        stage.finished += 1
+        opened = [s for s in job.stages if stage.complete and stage in s.parents and s.runnable]
+        job.frontier.extend(opened)
+        if stage.not_started:
+            self.start(executor, stage)
+        elif opened:
+            if stage in self.commitments:
+                self.ready = [executor]
+                self.dispatch()
+            else:
+                self.park(executor, job)
+            self.open_round(job.pool, job, len(job.pool))
+        elif stage in self.commitments:
+            self.ready = [executor]
+            self.dispatch()
+        else:
+            self.open_round([executor], job, sum(e.stage is stage for e in self.executors))
+        if job.completion_ms is None and all(s.complete for s in job.stages):
+            self.complete(job)
+
+    def complete(self, job: Job) -> None:
+        job.completion_ms = self.now
+        self.active.remove(job)
+        self.global_pool.extend(job.pool)
+        job.pool.clear()
+        for executor in self.executors:
+            if executor.job is job:
+                self.detach(executor)
+            if executor.destination is not None and executor.destination.job is job:
+                executor.destination = None
+        for key, promises in list(self.commitments.items()):
+            for destination in [d for d in promises if d is not None and d.job is job]:
+                del promises[destination]
+            if not promises:
+                del self.commitments[key]

@@ -1,0 +1,148 @@
+"""The command line: every command answers --help fast, and a user's mistake is one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from clearsched.cli import app
+from clearsched.params import Params, settings, stage_values, write_stage
+
+HEAVY = (
+    "torch",
+    "torch_geometric",
+    "xgboost",
+    "imodels",
+    "sklearn",
+    "matplotlib",
+    "pyspark",
+    "numba",
+    "pyarrow",
+    "pandas",
+)
+PROGRAM = [sys.executable, "-c", "from clearsched.cli import main; main()"]
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=120, cwd=cwd)
+
+
+def commands(group: object = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The path of every command and group."""
+    group = typer.main.get_command(app) if group is None else group
+    yield path
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, (*path, name))
+
+
+def test_every_stage_has_its_commands() -> None:
+    paths = {" ".join(path) for path in commands()}
+    assert paths >= {
+        "simulate",
+        "params check",
+        "params schema",
+        "params docs",
+        "params stage",
+        "traces build",
+        "traces workloads",
+        "traces describe",
+        "traces validate",
+        "traces record-tpch",
+        "heuristics tune",
+        "teacher train",
+        "decisions log",
+        "decisions describe",
+        "students fit",
+        "students show",
+        "evaluation run",
+        "evaluation show",
+        "figures draw",
+    }
+
+
+@pytest.mark.parametrize("path", list(commands()), ids=" ".join)
+def test_every_command_explains_itself(path: tuple[str, ...]) -> None:
+    answer = CliRunner().invoke(app, [*path, "--help"])
+    assert answer.exit_code == 0
+    assert "Usage" in answer.output
+
+
+@pytest.mark.parametrize("path", [(), ("simulate",), ("teacher", "train"), ("traces", "record-tpch")], ids=" ".join)
+def test_help_answers_within_a_second(path: tuple[str, ...]) -> None:
+    """The best of three: the machine that tests run on may be busy."""
+    times_s = []
+    for _ in range(3):
+        start = time.perf_counter()
+        assert run(*path, "--help").returncode == 0
+        times_s.append(time.perf_counter() - start)
+    assert min(times_s) < 1.0
+
+
+def test_nothing_heavy_is_imported_before_a_command_runs() -> None:
+    code = f"import sys, clearsched.cli; print([name for name in {HEAVY} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_version() -> None:
+    from clearsched import __version__
+
+    assert run("--version").stdout.strip() == f"clearsched {__version__}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("params", "check", "none.yaml"), "none.yaml: no such file"),
+        (("params", "stage", "trace", "seed=1", "--out", "x.json"), "unknown stage 'trace'"),
+        (("params", "stage", "traces", "seed", "--out", "x.json"), "seed: expected key=JSON"),
+        (("traces", "validate", "none.parquet"), "none.parquet: no such file"),
+        (("traces", "build", "--params", "none.json", "--out", "x.parquet"), "none.json: no such file"),
+        (("decisions", "describe", "none.parquet"), "none.parquet"),
+        (("students", "show", "none.json"), "none.json"),
+        (("evaluation", "show", "none"), "none"),
+        (("simulate", "none.json", "--profiles", "none.parquet", "--policy", "fair"), "none"),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else "",
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments: tuple[str, ...], part: str, tmp_path: Path) -> None:
+    answer = run(*arguments, cwd=tmp_path)
+    assert answer.returncode == 2, answer.stderr
+    assert part in answer.stderr
+    assert len(answer.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == [], "nothing may be written"
+
+
+def test_usage_errors_have_exit_code_2() -> None:
+    assert run("teacher", "train").returncode == 2
+    assert run("teachers").returncode == 2
+    assert run("simulate", "x.json", "--profiles", "x", "--policy", "fair", "--durations", "best").returncode == 2
+
+
+def test_params_stage_writes_what_the_workflow_needs(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text("seed: 5\nworkload: {jobs: 3}\n")
+    out = tmp_path / "workloads.json"
+    assert run("params", "stage", "workloads", "--params", str(path), "--out", str(out)).returncode == 0
+    written = json.loads(out.read_text())
+    assert (written["seed"], written["workload"]["jobs"]) == (5, 3)
+    again = tmp_path / "again.json"
+    values = settings({**stage_values(Params(), "workloads"), "seed": 5, "workload": {"jobs": 3}})
+    assert run("params", "stage", "workloads", *values, "--out", str(again)).returncode == 0
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_stage_command_refuses_the_params_of_another_stage(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    write_stage(stage_values(Params(), "figures"), "figures", path)
+    answer = run("traces", "build", "--params", str(path), "--out", str(tmp_path / "trace.parquet"))
+    assert answer.returncode == 2
+    assert "the stage traces needs the sections traces" in answer.stderr

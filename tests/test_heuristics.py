@@ -1,0 +1,225 @@
+"""Each heuristic on instances small enough to know its answers by hand; the tuning; the registry of policies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearsched.errors import ClearschedError
+from clearsched.files import read_json
+from clearsched.params import Params, parse
+from clearsched.policies import CompiledPolicy, heuristic, load_policy
+from clearsched.problems.dag_jobs.heuristics import HEURISTICS
+from clearsched.problems.dag_jobs.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulate import Simulation, Workload, simulate
+from clearsched.problems.dag_jobs.tuning import grid, tune
+from clearsched.schemas import TUNING, read_table
+from clearsched.traces import Trace, write_trace
+from clearsched.workloads import build, read_workloads
+from toys import decision_rows, stage, toy_trace, toy_workload
+
+Answers = list[tuple[list[int] | None, int, int]]
+"""([job, stage] or None, requested, committed) of consecutive decisions."""
+
+
+def even(num_tasks: int, duration_s: float, parents: tuple[int, ...] = ()) -> dict[str, Any]:
+    """A stage whose tasks all last the same."""
+    duration_ms = round(duration_s * 1000)
+    return stage(num_tasks, parents, first_wave=duration_ms, rest_wave=duration_ms, fresh=duration_ms)
+
+
+def decisions(trace: Trace, workload: Workload, policy: CompiledPolicy) -> list[list[Any]]:
+    return decision_rows(simulate(compile_profiles(trace), workload, policy.compiled, record_decisions=True))
+
+
+def answers_at_0(jobs: list[list[dict]], num_executors: int, name: str, **parameters: float) -> Answers:
+    rows = decisions(toy_trace(jobs), toy_workload([0] * len(jobs), num_executors), heuristic(name, **parameters))
+    return [tuple(row[3:]) for row in rows if row[0] == 0]
+
+
+A, B, C = [0, 0], [1, 0], [2, 0]
+THREE = [[even(8, 10)], [even(2, 10)], [even(5, 20)]]
+"""Jobs of 80, 20 and 100 executor-seconds in 8, 2 and 5 tasks, for 10 executors."""
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "answers"),
+    [
+        # In order of arrival, as many as there are tasks.
+        ("fifo", {}, [(A, 8, 8), (B, 2, 2)]),
+        # A third each, rounded up: 4. B can use 2 only; then A and C share: 5, and 4 executors are left.
+        ("fair", {}, [(A, 4, 4), (B, 2, 2), (C, 4, 4)]),
+        ("weighted_fair", {"alpha": 0}, [(A, 4, 4), (B, 2, 2), (C, 4, 4)]),
+        # Shares as 80 : 20 : 100.
+        ("weighted_fair", {"alpha": 1}, [(A, 4, 4), (B, 1, 1), (C, 5, 5)]),
+        # Shares as 1/80 : 1/20 : 1/100, rounded up: 2, 7, 2; without B, which has its two: 6, -, 5. A was asked before.
+        ("weighted_fair", {"alpha": -1}, [(A, 2, 2), (B, 2, 2), (C, 5, 5), (None, 1, 1)]),
+        # Least work first, everything to it.
+        ("sjf_cp", {}, [(B, 10, 2), (A, 8, 8)]),
+        # Least work first, each up to its weighted fair share.
+        ("wsjf", {"alpha": 1}, [(B, 1, 1), (A, 4, 4), (C, 5, 5)]),
+        ("wsjf", {"alpha": -1}, [(B, 7, 2), (A, 6, 6), (C, 5, 2)]),
+        # With 5 s more for each job, 85 : 25 : 105 of 10, rounded up: 4, 2, 5.
+        ("capped_srpt", {"p": 1, "m": 1}, [(B, 2, 2), (A, 4, 4), (C, 5, 4)]),
+        # Twice that: 8, 3, 10.
+        ("capped_srpt", {"p": 1, "m": 2}, [(B, 3, 2), (A, 8, 8)]),
+        # p = 0 is an equal share.
+        ("capped_srpt", {"p": 0, "m": 0.9}, [(B, 3, 2), (A, 3, 3), (C, 3, 3), (None, 2, 2)]),
+        ("capped_srpt", {"p": 0, "m": 30}, [(B, 100, 2), (A, 100, 8)]),
+    ],
+)
+def test_three_jobs_at_once(name: str, parameters: dict[str, float], answers: Answers) -> None:
+    assert answers_at_0(THREE, 10, name, **parameters) == answers
+
+
+def test_capped_srpt_when_all_jobs_are_at_their_limit() -> None:
+    """Limits of 1 and 1: then the smaller job gets all the rest for its second stage."""
+    jobs = [[even(2, 10), even(2, 10)], [even(1, 100)]]
+    answers = answers_at_0(jobs, 6, "capped_srpt", p=1, m=0.1)
+    assert answers == [(A, 1, 1), (B, 1, 1), ([0, 1], 4, 2), (None, 2, 2)]
+
+
+def test_whole_shares_are_not_rounded_up() -> None:
+    """Three jobs of the same odd work on 9 executors: 3 each, though 1/3 is no whole number of bits."""
+    jobs = [[even(9, 0.7)]] * 3
+    for name, parameters in (("fair", {}), ("weighted_fair", {"alpha": 0.3}), ("capped_srpt", {"p": 0.7, "m": 1})):
+        answers = answers_at_0(jobs, 9, name, **parameters)
+        assert [committed for _, _, committed in answers] == [3, 3, 3]
+
+
+ONE_JOB = [even(1, 0.1), even(1, 0.01), even(1, 0.01, (1,)), even(1, 0.01, (2,)), even(1, 0.2), even(1, 0.01, (4,))]
+"""Roots 0, 1, 4; chains 1 -> 2 -> 3 and 4 -> 5; stages 4 and 0 are the long ones."""
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("fifo", [0, 1, 4, 2, 3, 5]),  # open stages by index, then the others by index
+        ("fair", [0, 1, 4, 2, 3, 5]),
+        ("sjf_cp", [4, 0, 1, 2, 3, 5]),  # open stages, then the others, each by longest critical path
+        ("wsjf", [1, 4, 0, 2, 3, 5]),  # open stages, then the others, each by most levels below
+        ("capped_srpt", [1, 4, 0, 2, 3, 5]),
+    ],
+)
+def test_order_of_stages_within_a_job(name: str, order: list[int]) -> None:
+    """A stage becomes a candidate once its parent has all the executors it can use."""
+    answers = answers_at_0([ONE_JOB], 6, name)
+    assert [target for target, _, _ in answers] == [[0, index] for index in order]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "target"),
+    [
+        ("fifo", {}, [0, 1]),
+        ("fair", {}, [0, 1]),  # the executor stays on its job
+        ("sjf_cp", {}, [0, 1]),  # 10 s left against 20 s
+        ("capped_srpt", {"p": 0, "m": 1}, [0, 1]),
+        ("wsjf", {"alpha": 0}, [1, 0]),  # 20 s in all against 30 s
+    ],
+)
+def test_work_left_and_work_in_all(name: str, parameters: dict[str, float], target: list[int]) -> None:
+    """One executor has finished 20 s of a job of 30 s when a job of 20 s waits."""
+    trace = toy_trace([[even(1, 20), even(1, 10, (0,))], [even(2, 10)]])
+    rows = decisions(trace, toy_workload([0, 1000], 1), heuristic(name, **parameters))
+    assert rows[1] == [20_100, [0, None], 1, target, 1, 1]
+
+
+@pytest.mark.parametrize("name", sorted(HEURISTICS))
+def test_jobs_without_work(name: str) -> None:
+    """Durations of 0 ms are measured now and then: such a job's share is still a number."""
+    trace = toy_trace([[even(3, 0)], [even(2, 1)]])
+    result = simulate(compile_profiles(trace), toy_workload([0, 0], 2), heuristic(name).compiled)
+    assert result.completion_ms[0] <= 3200
+    only = simulate(compile_profiles(trace), toy_workload([0], 1), heuristic(name).compiled)
+    assert only.completion_ms.tolist() == [100]
+
+
+def test_a_choice_that_is_only_looked_at_changes_nothing() -> None:
+    """FIFO counts the executors it grants; asked twice (as for a teacher's labels), it answers twice the same."""
+    trace = toy_trace([[even(1, 10), even(1, 10)], [even(4, 10)]])
+    for name in sorted(HEURISTICS):
+        policy = heuristic(name).compiled
+        simulation = Simulation(compile_profiles(trace), toy_workload([0, 0], 2))
+        assert simulation.advance()
+        first = simulation.reference_choice(policy)
+        assert all(simulation.reference_choice(policy) == first for _ in range(5))
+
+
+# Registry ----------------------------------------------------------------------------------------------------------
+
+
+def test_names_and_settings() -> None:
+    assert set(HEURISTICS) == {"fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt"}
+    policy = load_policy("capped_srpt", {"capped_srpt": {"p": 0.25, "m": 2}, "wsjf": {"alpha": 1}})
+    assert (policy.name, policy.kind, policy.mode, policy.settings) == (
+        "capped_srpt",
+        "heuristic",
+        "argmax",
+        {"p": 0.25, "m": 2.0},
+    )
+    assert load_policy("fair").settings == {}
+    assert load_policy("weighted_fair").settings == {"alpha": -1.0}
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(ClearschedError, match=r"unknown policy 'fare': known are .*; did you mean fair\?"):
+        load_policy("fare")
+    with pytest.raises(ClearschedError, match="fifo has no parameter alpha"):
+        heuristic("fifo", alpha=1.0)
+
+
+# Tuning ------------------------------------------------------------------------------------------------------------
+
+GRID = {
+    "weighted_fair": {"alpha_min": -1.0, "alpha_max": 1.0, "alpha_step": 0.5},
+    "capped_srpt": {"p": [0.4, 0.8], "m": [1.0, 3.0]},
+}
+WORKLOAD = {"executors": 4, "jobs": 6, "episodes": {"train": 1, "validation": 3, "test": 1}}
+
+
+def params() -> Params:
+    return parse({"workload": WORKLOAD, "heuristics": GRID}, "test", whole=False)
+
+
+def test_the_grid() -> None:
+    settings = list(grid(params()))
+    assert [values for name, values in settings if name == "wsjf"] == [{"alpha": a} for a in (-1, -0.5, 0, 0.5, 1)]
+    assert [values for name, values in settings if name == "capped_srpt"] == [
+        {"p": p, "m": m} for p in (0.4, 0.8) for m in (1, 3)
+    ]
+    assert [name for name, values in settings if not values] == ["fifo", "sjf_cp", "fair"]
+
+
+def test_tuning_keeps_the_best(tmp_path: Path) -> None:
+    trace, workloads = tmp_path / "trace.parquet", tmp_path / "workloads.parquet"
+    write_trace(trace, toy_trace([[even(8, 1), even(4, 1, (0,))], [even(30, 1)], [even(2, 3)]]))
+    build(params(), trace, workloads)
+    outputs = [(tmp_path / f"{name}.parquet", tmp_path / f"{name}.json") for name in ("one", "two")]
+    returned = [tune(params(), trace, workloads, *paths) for paths in outputs]
+    assert [path.read_bytes() for path in outputs[0]] == [path.read_bytes() for path in outputs[1]]
+
+    table, _ = read_table(outputs[0][0], TUNING)
+    tuned = read_json(outputs[0][1])
+    rows = table.to_pylist()
+    assert len(rows) == 3 + 2 * 5 + 4
+    profiles = compile_profiles(toy_trace([[even(8, 1), even(4, 1, (0,))], [even(30, 1)], [even(2, 3)]]))
+    episodes = read_workloads(workloads).split("validation")
+    for row, (name, values) in zip(rows, grid(params()), strict=True):
+        assert row["policy"] == name
+        results = heuristic(name, **values).run(profiles, episodes)
+        assert row["mean_jct_s"] == pytest.approx(np.mean([result.avg_jct_s for result in results]))
+    means = {}
+    for name in HEURISTICS:
+        own = [row for row in rows if row["policy"] == name]
+        chosen = [row for row in own if row["chosen"]]
+        assert len(chosen) == 1
+        means[name] = min(row["mean_jct_s"] for row in own)
+        assert chosen[0]["mean_jct_s"] == means[name]
+        assert chosen[0]["setting"] == ", ".join(f"{key}={value:g}" for key, value in tuned[name].items())
+        assert dict(load_policy(name, tuned).settings) == tuned[name]
+    assert tuned["best"] == min(means, key=means.__getitem__)
+    assert tuned["validation_jct_s"] == pytest.approx(means)
+    assert returned[0]["best"] == tuned["best"]

@@ -1,0 +1,413 @@
+"""Traces: what a file must hold to be read, in which words it is refused, and the two TPC-H sources."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clearsched.errors import ClearschedError
+from clearsched.files import PROVENANCE_KEY
+from clearsched.problems.dag_jobs.profiles import compile_profiles
+from clearsched.schemas import TRACE, write_table
+from clearsched.traces import (
+    Trace,
+    build,
+    describe,
+    load,
+    load_profiles,
+    make_trace,
+    read_trace,
+    tpch_decima,
+    tpch_spark,
+    validate,
+    write_trace,
+)
+from toys import stage, toy_rows, toy_trace
+
+TOY = [[stage(2), stage(1, [0])], [stage(3, fresh={1: [50], 4: [70, 80]})]]
+
+
+def refusal(action: Callable[[], object]) -> str:
+    """The one line with which an action is refused."""
+    with pytest.raises(ClearschedError) as caught:
+        action()
+    line = str(caught.value)
+    assert "\n" not in line
+    return line
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A sound trace on disk."""
+    write_trace(tmp_path / "trace.parquet", toy_trace(TOY, levels=(1, 4)))
+    return tmp_path / "trace.parquet"
+
+
+# Round trip --------------------------------------------------------------------------------------------------------
+
+
+def test_a_trace_survives_the_disk(path: Path) -> None:
+    trace = toy_trace(TOY, levels=(1, 4))
+    read = read_trace(path)
+    assert read.stages.equals(trace.stages)
+    assert read.stages.schema.equals(TRACE, check_metadata=True)
+    assert (read.levels, read.metadata) == ((1, 4), {"source": "toy", "levels": [1, 4]})
+    write_trace(path.with_name("again.parquet"), read)
+    assert path.with_name("again.parquet").read_bytes() == path.read_bytes()
+    assert sorted(p.name for p in path.parent.iterdir()) == ["again.parquet", "trace.parquet"]
+
+
+def test_the_views_of_a_trace() -> None:
+    trace = toy_trace(TOY, levels=(1, 4))
+    assert trace.num_profiles == 2
+    assert trace.profile_starts.tolist() == [0, 2, 3]
+    assert trace.edges.to_pylist() == [{"profile": 0, "parent": 0, "child": 1}]
+    assert trace.jobs.to_pylist() == [
+        {"profile": 0, "query": "q0", "size": "tiny", "stages": 2, "tasks": 3},
+        {"profile": 1, "query": "q1", "size": "tiny", "stages": 1, "tasks": 3},
+    ]
+    assert trace.durations.to_pylist()[-1] == {
+        "profile": 1,
+        "stage": 0,
+        "wave": "fresh",
+        "level": 4,
+        "duration_ms": [70, 80],
+    }
+    assert trace.find("q1", "tiny") == 1
+    assert "no profile of query q7 at size tiny" in refusal(lambda: trace.find("q7", "tiny"))
+
+
+def test_levels_are_those_that_occur_if_none_are_declared() -> None:
+    assert make_trace(toy_rows(TOY), {}, "toy").levels == (1, 4)
+
+
+def test_describe_and_validate(path: Path) -> None:
+    counts = describe(path)
+    assert (counts["profiles"], counts["stages"], counts["tasks"], counts["edges"]) == (2, 3, 6, 1)
+    assert counts["mean_work_executor_s"] == {"tiny": pytest.approx(0.03)}  # two jobs of three tasks of 10 ms
+    assert validate(path).num_profiles == 2
+
+
+# Broken files ------------------------------------------------------------------------------------------------------
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    assert refusal(lambda: read_trace(tmp_path / "gone.parquet")) == f"{tmp_path / 'gone.parquet'}: no such file"
+
+
+@pytest.mark.parametrize("kept", [0, 3, 100, 0.5, 0.99, -1])
+def test_truncated_file(path: Path, kept: float) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: int(kept * len(data)) if isinstance(kept, float) else kept])
+    line = refusal(lambda: read_trace(path))
+    assert line.startswith(f"{path}: truncated or not a Parquet file")
+
+
+def test_tampered_file(path: Path) -> None:
+    """Whatever byte is changed: refused with one line, or read as a trace that is sound; never anything else."""
+    data = bytearray(path.read_bytes())
+    refused = 0
+    for position in range(0, len(data), max(1, len(data) // 250)):
+        changed = bytearray(data)
+        changed[position] ^= 0xFF
+        path.write_bytes(changed)
+        try:
+            compile_profiles(read_trace(path))
+        except ClearschedError as error:
+            assert str(path) in str(error) or "trace row" in str(error)
+            refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("metadata", [b"{", b"[]", b"\xff", b'{"levels": 5}', b'{"levels": ["a"]}', b'{"levels": []}'])
+def test_tampered_metadata(path: Path, metadata: bytes) -> None:
+    table = pq.read_table(path).replace_schema_metadata({PROVENANCE_KEY: metadata})
+    pq.write_table(table, path)
+    assert str(path) in refusal(lambda: read_trace(path))
+
+
+def column(table: pa.Table, name: str, values: list[Any], kind: pa.DataType | None = None) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(name), name, pa.array(values, kind))
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        (lambda t: t.drop_columns(["num_tasks"]), ["missing ['num_tasks']"]),
+        (lambda t: t.append_column("colour", t["query"]), ["unknown ['colour']"]),
+        (lambda t: column(t, "num_tasks", ["two", "one", "three"]), ["column num_tasks: expected int32"]),
+        (lambda t: column(t, "num_tasks", [2, None, 3]), ["row 1, column num_tasks: no value"]),
+        (lambda t: column(t, "num_tasks", [2, 2**40, 3]), ["column num_tasks"]),
+        (lambda t: column(t, "parents", [[], [None], []], pa.list_(pa.int32())), ["parents", "no value"]),
+        (lambda t: t.slice(0, 0), ["the trace is empty"]),
+    ],
+)
+def test_another_schema(path: Path, change: Callable[[pa.Table], pa.Table], parts: list[str]) -> None:
+    pq.write_table(change(pq.read_table(path)), path)
+    line = refusal(lambda: read_trace(path))
+    assert line.startswith(f"{path}: ")
+    assert all(part in line for part in parts), line
+
+
+def test_a_duration_without_value(path: Path) -> None:
+    """A null inside the nested list."""
+    rows = toy_rows(TOY)
+    rows[1]["durations"][0]["duration_ms"] = [5, None]
+    table = pa.Table.from_pylist(rows, schema=TRACE)
+    pq.write_table(table, path)
+    line = refusal(lambda: compile_profiles(read_trace(path)))
+    assert line.startswith(f"{path}: ")
+
+
+# Unsound contents --------------------------------------------------------------------------------------------------
+
+
+def set_field(row: int, **fields: Any) -> Callable[[list[dict]], None]:
+    def change(rows: list[dict]) -> None:
+        rows[row].update(fields)
+
+    return change
+
+
+def set_duration(row: int, entry: int, **fields: Any) -> Callable[[list[dict]], None]:
+    def change(rows: list[dict]) -> None:
+        rows[row]["durations"][entry].update(fields)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        (set_field(0, parents=[1]), ["query q0, size tiny", "cycle through stages [0, 1]"]),
+        (set_field(2, parents=[0]), ["query q1, size tiny", "cycle through stages [0]"]),
+        (set_field(1, parents=[2]), ["query q0, size tiny", "stage 1: parent 2 is no stage"]),
+        (set_field(1, parents=[-1]), ["stage 1: parent -1 is no stage"]),
+        (set_field(1, num_tasks=0), ["row 1 (query q0, size tiny, stage 1)", "without tasks (num_tasks = 0)"]),
+        (set_field(2, num_tasks=-4), ["row 2 (query q1, size tiny, stage 0)", "num_tasks = -4"]),
+        (set_field(1, durations=[]), ["row 1", "no task durations"]),
+        (
+            set_duration(2, 0, duration_ms=[5, -7]),
+            ["row 2 (query q1, size tiny, stage 0)", "negative duration (-7 ms)"],
+        ),
+        (set_duration(1, 2, wave="second"), ["row 1", "unknown wave second", "first_wave, rest_wave, fresh"]),
+        (set_duration(1, 2, level=0), ["row 1", "level 0 is not positive"]),
+        (set_field(1, stage=2), ["row 1: stage is 2, expected 1"]),
+        (set_field(0, stage=1), ["row 0: stage is 1, expected 0"]),
+        (set_field(2, profile=2), ["row 2: profile is 2, expected 1"]),
+        (set_field(0, profile=1), ["row 0: profile is 1, expected 0"]),
+    ],
+)
+def test_unsound_trace(path: Path, change: Callable[[list[dict]], None], parts: list[str]) -> None:
+    rows = toy_rows(TOY)
+    change(rows)
+    write_table(path, pa.Table.from_pylist(rows, schema=TRACE), TRACE, {"levels": [1, 4]})
+    line = refusal(lambda: read_trace(path))
+    assert line.startswith(f"{path}: ")
+    assert all(part in line for part in parts), line
+
+
+def test_a_level_without_durations() -> None:
+    empty = {1: [5], 4: []}
+    trace = toy_trace([[stage(1, first_wave=empty, rest_wave=empty, fresh=empty)]], levels=(1, 4))
+    assert "query q0, size tiny, stage 0): no duration at level 4" in refusal(lambda: compile_profiles(trace))
+
+
+def test_a_failed_write_leaves_nothing_behind(path: Path) -> None:
+    """Neither a new half file, nor harm to the old one."""
+    before = path.read_bytes()
+    bad = toy_trace(TOY).stages.drop_columns(["query"])
+    for target in (path, path.with_name("new.parquet")):
+        assert "missing ['query']" in refusal(lambda target=target: write_trace(target, Trace(bad, (1,))))
+    with pytest.raises(TypeError):
+        write_trace(path, Trace(toy_trace(TOY).stages, (1,), {"no": object()}))
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["trace.parquet"]
+
+
+def test_an_interrupted_write_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path.read_bytes()
+
+    def interrupted(table: pa.Table, where: Path, **settings: Any) -> None:
+        Path(where).write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pq, "write_table", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_trace(path, toy_trace(TOY))
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["trace.parquet"]
+
+
+# Sources -----------------------------------------------------------------------------------------------------------
+
+
+def test_unknown_source() -> None:
+    line = refusal(lambda: load("tpch-spork"))
+    assert "unknown source 'tpch-spork'" in line
+    assert "tpch-spark, tpch-decima" in line
+
+
+def test_the_embedded_trace() -> None:
+    """The default data set comes with the repository, and says how it was made."""
+    embedded = Path(__file__).parents[1] / tpch_spark.EMBEDDED
+    trace = read_trace(embedded)
+    assert set(trace.jobs["query"].to_pylist()) == {str(q) for q in range(1, 23)}
+    assert trace.metadata["source"] == "tpch-spark"
+    assert embedded.stat().st_size < 5_000_000
+    compile_profiles(trace)
+
+
+def test_build_writes_what_it_returns(tmp_path: Path, path: Path) -> None:
+    from clearsched.params import parse
+
+    params = parse({"traces": {"source": "tpch-spark", "path": str(path)}}, "test")
+    trace = build(params, tmp_path / "out" / "trace.parquet")
+    assert read_trace(tmp_path / "out" / "trace.parquet").stages.equals(trace.stages)
+
+
+# tpch-decima -------------------------------------------------------------------------------------------------------
+
+
+def test_first_wave_is_cleaned_level_by_level() -> None:
+    first = {10: [1, 1, 2, 3], 5: [7, 8], 20: [4], 40: [], 50: [9, 9]}
+    fresh = {5: [7, 8], 10: [1, 3, 3], 20: [4, 5], 40: [1], 50: [9]}
+    assert tpch_decima.clean_first_wave(first, fresh) == {
+        5: [],  # all of it stands in fresh, and no level comes before
+        10: [1, 2],  # one 1 cancels one 1; the second 3 of fresh cancels nothing
+        20: [1, 2],  # empty: the list of level 10
+        40: [1, 2],  # empty: that of level 20, which was filled itself
+        50: [9],
+    }
+
+
+def test_published_profiles(decima_trace: Trace) -> None:
+    assert decima_trace.num_profiles == 154
+    assert decima_trace.levels == (5, 10, 20, 40, 50, 60, 80, 100)
+    assert {(query, size) for query, size in compile_profiles(decima_trace).names} == {
+        (str(query), size) for query in range(1, 23) for size in ("2g", "5g", "10g", "20g", "50g", "80g", "100g")
+    }
+
+
+def test_golden_files_count_the_same_tasks(decima_trace: Trace, shared: Path) -> None:
+    """Stages and tasks of the jobs in the golden episodes; tasks are counted before the first wave is cleaned."""
+    jobs = decima_trace.jobs.to_pylist()
+    for path in sorted((shared / "golden").glob("g*.json")):
+        for job in json.loads(path.read_text())["jobs"]:
+            found = jobs[decima_trace.find(str(job["query"]), job["size"])]
+            assert (found["stages"], found["tasks"]) == (job["num_stages"], job["num_tasks"])
+
+
+def test_one_stage_against_its_file(decima_trace: Trace, shared: Path) -> None:
+    """Query 1 at 2g as numpy reads it (its checksum was verified before)."""
+    folder = shared / "data" / "tpch-decima" / "2g"
+    raw = np.load(folder / "task_duration_1.npy", allow_pickle=True).item()
+    profile = decima_trace.find("1", "2g")
+    start = decima_trace.profile_starts[profile]
+    for index, tables in raw.items():
+        row = decima_trace.stages.slice(start + index, 1).to_pylist()[0]
+        level = next(iter(tables["first_wave"]))
+        assert row["num_tasks"] == len(tables["first_wave"][level]) + len(tables["rest_wave"][level])
+        found = {(e["wave"], e["level"]): e["duration_ms"] for e in row["durations"]}
+        assert {level for wave, level in found if wave == "fresh"} == set(tables["fresh_durations"])
+        for level, values in tables["rest_wave"].items():
+            assert found["rest_wave", level] == list(values)
+    adjacency = np.load(folder / "adj_mat_1.npy")
+    edges = decima_trace.edges.to_pylist()
+    assert {(e["parent"], e["child"]) for e in edges if e["profile"] == profile} == set(
+        zip(*np.nonzero(adjacency), strict=True)
+    )
+
+
+@pytest.fixture
+def copy(shared: Path, tmp_path: Path) -> Path:
+    """A copy of the published folder that a test may spoil."""
+    return Path(shutil.copytree(shared / "data" / "tpch-decima", tmp_path / "tpch"))
+
+
+def test_decima_folder_missing(tmp_path: Path) -> None:
+    line = refusal(lambda: load("tpch-decima", tmp_path / "gone"))
+    assert line.startswith(f"{tmp_path / 'gone'}: no such folder")
+    assert "traces.path" in line
+
+
+def test_decima_file_missing(copy: Path) -> None:
+    (copy / "10g" / "adj_mat_3.npy").unlink()
+    assert refusal(lambda: load_profiles(copy)).startswith(f"{copy / '10g' / 'adj_mat_3.npy'}: no such file")
+
+
+@pytest.mark.parametrize("name", ["2g/task_duration_1.npy", "2g/adj_mat_1.npy"])
+def test_decima_file_tampered(copy: Path, name: str) -> None:
+    data = bytearray((copy / name).read_bytes())
+    data[-1] ^= 1
+    (copy / name).write_bytes(data)
+    assert f"{copy / name}: checksum mismatch" in refusal(lambda: load_profiles(copy))
+    (copy / name).write_bytes(data[:50])
+    assert f"{copy / name}: checksum mismatch" in refusal(lambda: load_profiles(copy))
+
+
+def test_our_checksums_are_the_published_ones(shared: Path) -> None:
+    lines = (shared / "data" / "tpch-decima" / "SHA256SUMS").read_text().splitlines()
+    published = {name.removeprefix("./").lstrip("*"): digest for digest, name in (line.split() for line in lines)}
+    assert tpch_decima._checksums() == published
+
+
+class Evil:
+    """Pickles to a call that leaves a trace on the disk when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.mark,))
+
+
+def npy(content: Any) -> io.BytesIO:
+    """The bytes of `np.save` of a 0-d object array."""
+    stream = io.BytesIO()
+    np.save(stream, np.array(content, dtype=object), allow_pickle=True)
+    stream.seek(0)
+    return stream
+
+
+def test_an_evil_pickle_is_refused_before_it_runs(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    line = refusal(lambda: tpch_decima.read_pickled(npy({0: Evil(mark)}), "task_duration_1.npy"))
+    assert line.startswith("task_duration_1.npy: not a task-duration file: it asks for ")
+    assert not mark.exists()
+    np.load(npy({0: Evil(mark)}), allow_pickle=True)
+    assert mark.exists()  # so the pickle does run where it may
+
+
+@pytest.mark.parametrize("call", ["os system", "builtins eval", "numpy load", "numpy.core.multiarray fromfile"])
+def test_only_three_names_are_admitted(call: str) -> None:
+    module, name = call.split()
+    code = f"c{module}\n{name}\n(S'x'\ntR.".encode()
+    header = npy(None).getvalue()[:128]
+    line = refusal(lambda: tpch_decima.read_pickled(io.BytesIO(header + code), "x.npy"))
+    assert f"it asks for {module}.{name}" in line
+
+
+def test_a_plain_profile_is_read() -> None:
+    content = {0: {"first_wave": {5: [1, 2]}, "rest_wave": {5: [3]}, "fresh_durations": {5: []}}}
+    assert tpch_decima.read_pickled(npy(content), "x.npy") == content
+
+
+def test_any_spoiled_pickle_is_refused_in_one_line() -> None:
+    data = npy({0: {"first_wave": {5: [1, 2]}}}).getvalue()
+    for position in range(len(data)):
+        for changed in (data[:position], data[:position] + bytes([data[position] ^ 0x55]) + data[position + 1 :]):
+            try:
+                tpch_decima.read_pickled(io.BytesIO(changed), "x.npy")
+            except ClearschedError as error:
+                assert str(error).startswith("x.npy: ")
+                assert "\n" not in str(error)

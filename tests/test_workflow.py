@@ -1,0 +1,390 @@
+"""The workflow as a whole, on a tiny configuration: it runs, does nothing twice, and reruns only what it must.
+
+The tests marked `workflow` share one run of it (about a minute) in a folder of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clearsched.params import STAGES
+from clearsched.params.reference import default_yaml
+
+REPOSITORY = Path(__file__).parents[1]
+TINY = REPOSITORY / "tests/config/tiny.yaml"
+BYTE_IDENTICAL = (
+    "traces/trace.parquet",
+    "traces/workloads.parquet",
+    "heuristics/tuned.json",
+    "teacher/teacher.safetensors",
+    "decisions/decisions.parquet",
+    "students/rule_list.json",
+    "students/rule_list.txt",
+    "students/boosted_trees.json",
+    "students/boosted_trees.txt",
+    "evaluation/comparison.txt",
+    "evaluation/metrics.json",
+)
+
+
+def snakemake(folder: Path, *arguments: str, config: Path | None = TINY) -> subprocess.CompletedProcess[str]:
+    """Run the repository's workflow in `folder`, which has its own params.yaml and results."""
+    command = [
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--directory", str(folder)),
+        *arguments,
+        *(("--configfile", str(config)) if config else ()),
+    ]
+    paths = [str(REPOSITORY / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment)
+
+
+def workplace(folder: Path) -> Path:
+    """A folder with the repository's params.yaml to run the workflow in."""
+    (folder / "params.yaml").write_bytes((REPOSITORY / "params.yaml").read_bytes())
+    return folder
+
+
+def planned(folder: Path, *arguments: str) -> dict[str, int]:
+    """The rules that a run would execute, and how often; empty if there is nothing to do."""
+    answer = snakemake(folder, "--dry-run", "--cores", "2", *arguments)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    text = answer.stdout + answer.stderr
+    if "Nothing to be done" in text:
+        return {}
+    table = text.split("Job stats:")[1].split("total")[0]
+    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the workflow has run, on two cores."""
+    folder = workplace(tmp_path_factory.mktemp("finished"))
+    answer = snakemake(folder, "--cores", "2")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return folder
+
+
+FIGURES = {f"figures_draw_{name}" for name in ("jct_by_policy", "jct_cdf", "gantt", "learning_curve", "rules")}
+FROM_STUDENTS = {"students_fit", "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
+FROM_TEACHER = {"teacher_train", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
+EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *FROM_TEACHER}
+
+
+def test_a_fresh_folder_needs_everything(tmp_path: Path) -> None:
+    rules = planned(workplace(tmp_path))
+    assert set(rules) == {"all", *EVERYTHING, *(f"params_{stage}" for stage in STAGES)}
+
+
+@pytest.mark.workflow
+def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
+    assert planned(finished) == {}
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("change", "rerun"),
+    [
+        ("figures={dpi: 61}", FIGURES),
+        ("evaluation={bootstrap: 201}", {"evaluation_run", *FIGURES}),
+        ("students={boosted_trees: {trees: 6}}", FROM_STUDENTS),
+        ("decisions={episodes: 3}", {"decisions_log", *FROM_STUDENTS}),
+        ("teacher={improve: {iterations: 1}}", FROM_TEACHER),
+        ("heuristics={weighted_fair: {alpha_step: 1.0}}", {"heuristics_tune", *FROM_TEACHER}),
+        ("workload={load: 0.5}", EVERYTHING - {"traces_build"}),
+        ("seed=8", EVERYTHING - {"traces_build"}),
+        ("traces={source: tpch-decima}", EVERYTHING),
+    ],
+)
+def test_a_changed_param_reruns_only_what_depends_on_it(finished: Path, change: str, rerun: set[str]) -> None:
+    section = change.split("=")[0]
+    params = {f"params_{stage}" for stage, sections in STAGES.items() if section in sections}
+    assert set(planned(finished, "--config", change)) == {"all", *rerun, *params}
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository in which `dvc repro` has run the same configuration, on one core."""
+    folder = tmp_path_factory.mktemp("reproduced")
+    for name in ("Snakefile", "dvc.yaml", ".dvcignore", ".dvc/config", "data/tpch-spark.parquet"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy2(REPOSITORY / name, folder / name)
+    for name in ("src", "workflow"):
+        shutil.copytree(REPOSITORY / name, folder / name)
+    (folder / "profiles").symlink_to("workflow/profiles")
+    tiny = merged(yaml.safe_load(default_yaml()), yaml.safe_load(TINY.read_text("utf-8")))
+    (folder / "params.yaml").write_text(yaml.safe_dump(tiny, sort_keys=False))
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    answer = on_one_core(folder, "dvc", "repro")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return folder
+
+
+def merged(base: dict, over: dict) -> dict:
+    """`base` with the values of `over`, section by section."""
+    both = dict(base)
+    for key, value in over.items():
+        both[key] = merged(base[key], value) if isinstance(value, dict) else value
+    return both
+
+
+def on_one_core(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the environment in a copy of the repository, with the copy's own package, on one core."""
+    pin = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))] if shutil.which("taskset") else []
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder / "src"),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "DVC_NO_ANALYTICS": "1",
+    }
+    return subprocess.run([*pin, *command], capture_output=True, text=True, timeout=900, cwd=folder, env=environment)
+
+
+@pytest.mark.workflow
+def test_dvc_and_snakemake_one_core_and_two_give_the_same_bytes(finished: Path, reproduced: Path) -> None:
+    for name in BYTE_IDENTICAL:
+        two, one = finished / "results/tiny" / name, reproduced / "results/tiny" / name
+        assert one.read_bytes() == two.read_bytes(), name
+
+
+@pytest.mark.workflow
+def test_after_dvc_repro_neither_tool_has_anything_to_do(reproduced: Path) -> None:
+    again = on_one_core(reproduced, "dvc", "repro")
+    assert again.returncode == 0, again.stderr
+    assert "Running stage" not in again.stdout
+    assert "up to date" in again.stdout
+    assert "Nothing to be done" in on_one_core(reproduced, "snakemake", "-n", "--cores", "1").stderr
+
+
+@pytest.mark.workflow
+def test_dvc_shows_metrics_and_plots(reproduced: Path) -> None:
+    metrics = on_one_core(reproduced, "dvc", "metrics", "show", "--json")
+    assert metrics.returncode == 0, metrics.stderr
+    shown = json.loads(metrics.stdout)[""]["data"]["results/tiny/evaluation/metrics.json"]["data"]
+    assert shown == json.loads((reproduced / "results/tiny/evaluation/metrics.json").read_text())
+    plots = on_one_core(reproduced, "dvc", "plots", "show")
+    assert plots.returncode == 0, plots.stderr
+    page = (reproduced / "dvc_plots/index.html").read_text("utf-8")
+    for figure in ("jct_by_policy", "jct_cdf", "learning_curve"):
+        assert figure in page
+
+
+@pytest.mark.workflow
+def test_sync_sets_snakemake_right_after_a_checkout(reproduced: Path) -> None:
+    """What `make sync` does: DVC brings results back that Snakemake's metadata does not know of."""
+    shutil.rmtree(reproduced / ".snakemake")
+    shutil.rmtree(reproduced / "results")
+    assert on_one_core(reproduced, "dvc", "checkout").returncode == 0
+    assert "traces_build" in on_one_core(reproduced, "snakemake", "-n", "--cores", "1").stderr
+    for line in sync_commands():
+        assert on_one_core(reproduced, *line).returncode == 0, line
+    assert "Nothing to be done" in on_one_core(reproduced, "snakemake", "-n", "--cores", "1").stderr
+    assert on_one_core(reproduced, "dvc", "status", "--quiet").returncode == 0
+
+
+def sync_commands() -> list[list[str]]:
+    """The commands of the Makefile's target `sync`, without what they print."""
+    recipe = (REPOSITORY / "Makefile").read_text("utf-8").split("\nsync:")[1].split("\n\n")[0].splitlines()[1:]
+    lines = [line.strip().lstrip("@").split(" || ")[0].split() for line in recipe]
+    return [line for line in lines if line[0] in ("dvc", "snakemake")]
+
+
+@pytest.mark.workflow
+def test_an_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
+    """A rule that fails leaves no output behind, and the next run starts there."""
+    folder = workplace(tmp_path)
+    answer = snakemake(folder, "--cores", "2", "heuristics_tune")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    tuned = folder / "results/tiny/heuristics/tuned.json"
+    (folder / "results/tiny/traces/workloads.parquet").write_bytes(b"PAR1")
+    os.utime(folder / "results/tiny/traces/workloads.parquet", (0, 0))
+    before = tuned.stat().st_mtime_ns
+    failed = snakemake(folder, "--cores", "2", "teacher_train", "--rerun-triggers", "mtime")
+    assert failed.returncode != 0
+    assert "workloads.parquet" in failed.stdout + failed.stderr
+    assert not (folder / "results/tiny/teacher/teacher.safetensors").exists()
+    assert tuned.stat().st_mtime_ns == before
+
+
+@pytest.mark.workflow
+def test_the_report_holds_the_results(finished: Path) -> None:
+    answer = snakemake(finished, "--report", "results/report.html")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    report = (finished / "results/report.html").read_text("utf-8")
+    for name in ("jct_by_policy.svg", "gantt.svg", "rule_list.txt", "comparison.txt"):
+        assert name in report
+
+
+def complaint(answer: subprocess.CompletedProcess[str]) -> str:
+    """The one line that says what is wrong, besides what Snakemake says of its profile and config files."""
+    said = [
+        line for line in answer.stderr.splitlines() if not re.match("Using workflow |Using profile |Config file", line)
+    ]
+    assert len(said) == 1, answer.stderr
+    return said[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--config", "trace={source: tpch-spark}"), "trace: unknown key; the nearest known key is traces"),
+        (("--config", "workload={load: 7}"), "workload.load: 7 is not allowed: expected a number > 0, < 2"),
+        (("--config", "seed=one"), 'seed: "one" is not allowed'),
+    ],
+)
+def test_bad_params_end_in_one_line_before_anything_runs(arguments: tuple[str, ...], part: str, tmp_path: Path) -> None:
+    answer = snakemake(workplace(tmp_path), "--cores", "1", *arguments)
+    assert answer.returncode == 2
+    assert part in complaint(answer)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("text", ["seed: 1\nseed: 2\n", "seed: [\n", "sede: 1\n"])
+def test_a_broken_params_file_ends_in_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text(text)
+    answer = snakemake(tmp_path, "--cores", "1", config=None)
+    assert answer.returncode == 2
+    assert complaint(answer).startswith("clearsched: params.yaml: ")
+
+
+def test_lint_has_one_thing_to_say() -> None:
+    """Snakemake wants a conda environment or container for each rule; ours is the pinned environment of `make`."""
+    command = [sys.executable, "-m", "snakemake", "--lint"]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, timeout=120)
+    lints = set(re.findall(r"^    \* (.*?):?$", answer.stdout + answer.stderr, re.MULTILINE))
+    assert lints == {"Specify a conda environment or container for each rule."}
+
+
+# dvc.yaml against the workflow
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a rule reads and writes in the default scenario, paths from the repository's folder."""
+
+    name: str
+    inputs: frozenset[str]
+    outputs: frozenset[str]
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> list[Rule]:
+    """All rules of a default run but the one that writes the params, as Snakemake's own file graph has them."""
+    folder = workplace(tmp_path_factory.mktemp("rules"))
+    answer = snakemake(folder, "--filegraph", config=None)
+    assert answer.returncode == 0, answer.stderr
+    found = []
+    for label in re.findall(r"label=<(<table.*?</table>)>", answer.stdout, re.DOTALL):
+        name = re.search(r'<b><font point-size="18">(\w+)</font></b>', label)
+        assert name is not None
+        before, _, after = label.partition("output &rarr;")
+        inputs, outputs = (
+            frozenset(from_repository(path, folder) for path in re.findall(r'face="monospace">(.*?)</font>', part))
+            for part in (before, after)
+        )
+        if name[1] not in ("all", *(f"params_{stage}" for stage in STAGES)):
+            found.append(Rule(name[1], frozenset(path for path in inputs if "/params/" not in path), outputs))
+    assert {rule.name for rule in found} == EVERYTHING
+    return found
+
+
+def from_repository(path: str, folder: Path) -> str:
+    """`path`, relative to the run's folder, as seen from the repository; a result is the same in both."""
+    whole = Path(os.path.normpath(folder / path))
+    return whole.relative_to(REPOSITORY if whole.is_relative_to(REPOSITORY) else folder).as_posix()
+
+
+def dvc_stages() -> dict[str, dict]:
+    text = (REPOSITORY / "dvc.yaml").read_text("utf-8").replace("${scenario}", "default")
+    return yaml.safe_load(text)["stages"]
+
+
+def dvc_outputs(stage: dict) -> set[str]:
+    entries = [*stage.get("outs", ()), *stage.get("metrics", ()), *stage.get("plots", ())]
+    return {path for entry in entries for path in (entry if isinstance(entry, dict) else [entry])}
+
+
+def owned(stage: dict, rules: list[Rule]) -> list[Rule]:
+    """The rules whose outputs a stage has."""
+    return [rule for rule in rules if rule.outputs & dvc_outputs(stage)]
+
+
+def test_dvc_owns_every_output_once(rules: list[Rule]) -> None:
+    outputs = [path for stage in dvc_stages().values() for path in dvc_outputs(stage)]
+    assert sorted(outputs) == sorted(path for rule in rules for path in rule.outputs)
+
+
+@pytest.mark.parametrize("name", dvc_stages())
+def test_a_dvc_stage_asks_for_what_it_owns_and_nothing_else(name: str, rules: list[Rule]) -> None:
+    stage = dvc_stages()[name]
+    command, *arguments = stage["cmd"].split()
+    targets = [argument for argument in arguments if argument.startswith("results/")]
+    assert command == "snakemake"
+    assert arguments == [*targets, "--cores", "all"], "options swallow targets that follow them"
+    # Every rule of the stage runs when Snakemake is asked for the targets: it is asked for, or read by one that is.
+    needed = set(targets)
+    for _ in rules:
+        needed |= {path for rule in owned(stage, rules) if rule.outputs & needed for path in rule.inputs}
+    assert set(targets) <= dvc_outputs(stage)
+    assert all(rule.outputs & needed for rule in owned(stage, rules))
+
+
+@pytest.mark.parametrize("name", dvc_stages())
+def test_a_dvc_stage_depends_on_what_its_rules_read(name: str, rules: list[Rule]) -> None:
+    stage = dvc_stages()[name]
+    read = {path for rule in owned(stage, rules) for path in rule.inputs} - dvc_outputs(stage)
+    # The embedded data set is one of several; which one is read stands in the params.
+    read -= {"data/tpch-spark.parquet"}
+    uncovered = {path for path in read if not any(path == dep or path.startswith(f"{dep}/") for dep in stage["deps"])}
+    assert uncovered == set()
+    needless = {
+        dep
+        for dep in stage["deps"]
+        if not dep.startswith("workflow/") and not any(path == dep or path.startswith(f"{dep}/") for path in read)
+    }
+    assert needless == set()
+    families = {f"workflow/rules/{rule.name.split('_')[0]}.smk" for rule in owned(stage, rules)}
+    assert families == {dep for dep in stage["deps"] if dep.startswith("workflow/")}
+
+
+@pytest.mark.parametrize("name", dvc_stages())
+def test_a_dvc_stage_depends_on_the_params_of_its_rules(name: str, rules: list[Rule]) -> None:
+    stage = dvc_stages()[name]
+    stages = {
+        "workloads" if rule.name == "traces_workloads" else rule.name.split("_")[0] for rule in owned(stage, rules)
+    }
+    assert set(stage["params"]) == {section for each in stages for section in STAGES[each]}
+
+
+def test_rules_list_the_code_that_they_import(rules: list[Rule]) -> None:
+    """Neither Snakemake nor DVC sees an imported module unless it is listed."""
+    for rule in rules:
+        listed = {path for path in rule.inputs if path.startswith("src/") and path.endswith(".py")}
+        for path in listed:
+            assert imported(REPOSITORY / path) <= listed, f"{rule.name}: {path}"
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of the package that a module imports at its top level, as paths; params come from their own file."""
+    found = set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if not isinstance(node, ast.ImportFrom) or not re.match(r"clearsched\.(?!params\b)", node.module or ""):
+            continue
+        module = Path("src", *str(node.module).split("."))
+        for candidate in (module, *(module / alias.name for alias in node.names)):
+            if (REPOSITORY / candidate.with_suffix(".py")).is_file():
+                found.add(candidate.with_suffix(".py").as_posix())
+            elif (REPOSITORY / candidate / "__init__.py").is_file():
+                found.add((candidate / "__init__.py").as_posix())
+    return found

@@ -1,0 +1,118 @@
+"""Hand-made traces and workloads for tests: a few stages whose task durations are plain to see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
+from clearsched.schemas import WAVES
+from clearsched.traces import Trace, make_trace
+from reference_policies import HashedDurations
+from reference_simulator import MeanDurations, Policy, ReferenceSimulator, StageProfile
+
+Durations = Mapping[int, Sequence[int]] | int
+"""Measured durations in ms by level, or one duration at level 1."""
+
+
+def stage(
+    num_tasks: int,
+    parents: Sequence[int] = (),
+    *,
+    first_wave: Durations = 20,
+    rest_wave: Durations = 10,
+    fresh: Durations = 50,
+) -> dict[str, Any]:
+    """One stage; by default 50 ms for a fresh executor, 20 ms for one new to the stage, 10 ms for the tasks after."""
+    tables = {
+        wave: {1: [table]} if isinstance(table, int) else table
+        for wave, table in zip(WAVES, (first_wave, rest_wave, fresh), strict=True)
+    }
+    durations = [
+        {"wave": wave, "level": level, "duration_ms": list(values)}
+        for wave, table in tables.items()
+        for level, values in table.items()
+    ]
+    return {"num_tasks": num_tasks, "parents": list(parents), "durations": durations}
+
+
+def toy_rows(profiles: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Rows of the trace schema: profile i is query `q<i>` at size `tiny`."""
+    return [
+        {"profile": index, "query": f"q{index}", "size": "tiny", "stage": number, **deepcopy(fields)}
+        for index, stages in enumerate(profiles)
+        for number, fields in enumerate(stages)
+    ]
+
+
+def toy_trace(profiles: Sequence[Sequence[dict[str, Any]]], levels: Sequence[int] = (1,)) -> Trace:
+    """A trace of the given profiles, each a list of `stage(...)`."""
+    return make_trace(toy_rows(profiles), {"source": "toy", "levels": list(levels)}, "toy")
+
+
+def toy_workload(
+    arrivals_ms: Sequence[int],
+    num_executors: int,
+    *,
+    profile: Sequence[int] | None = None,
+    moving_delay_ms: int = 100,
+    seed: int = 0,
+    mean_durations: bool = True,
+) -> Workload:
+    """Jobs that arrive at the given times; job i has profile i unless `profile` says otherwise."""
+    return Workload(
+        np.arange(len(arrivals_ms)) if profile is None else np.asarray(profile, np.int64),
+        np.asarray(arrivals_ms, np.int64),
+        num_executors,
+        moving_delay_ms,
+        seed,
+        mean_durations,
+    )
+
+
+def reference_profiles(trace: Trace) -> list[list[StageProfile]]:
+    """The profiles of a trace in the form that the reference simulator reads."""
+    profiles: list[list[StageProfile]] = [[] for _ in range(trace.num_profiles)]
+    for row in trace.stages.to_pylist():
+        tables: dict[str, dict[int, list[int]]] = {wave: {} for wave in WAVES}
+        for entry in row["durations"]:
+            tables[entry["wave"]][entry["level"]] = entry["duration_ms"]
+        profiles[row["profile"]].append(StageProfile(row["num_tasks"], tuple(row["parents"]), **tables))
+    return profiles
+
+
+def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay_ms: int = 1000) -> ReferenceSimulator:
+    """The same episode in the reference simulator, run to its end."""
+    profiles = reference_profiles(trace)
+    simulator = ReferenceSimulator(
+        [profiles[index] for index in workload.profile],
+        [int(time) for time in workload.arrival_ms],
+        policy,
+        num_executors=workload.num_executors,
+        moving_delay_ms=workload.moving_delay_ms,
+        warmup_delay_ms=warmup_delay_ms,
+        durations=MeanDurations() if workload.mean_durations else HashedDurations(workload.seed),
+        levels=trace.levels,
+    )
+    simulator.run()
+    return simulator
+
+
+def decision_rows(result: EpisodeResult) -> list[list[Any]]:
+    """Decisions of the compiled simulator as the rows of SIMULATOR.md §9."""
+    assert result.decisions is not None
+    rows = []
+    for time, job, stage_of_key, k, target_job, target_stage, requested, committed in result.decisions.tolist():
+        source = [None if job < 0 else job, None if stage_of_key < 0 else stage_of_key]
+        target = None if target_job < 0 else [target_job, target_stage]
+        rows.append([time, source, k, target, requested, committed])
+    return rows
+
+
+def task_rows(result: EpisodeResult) -> list[tuple[int, int, int, int, str]]:
+    """Task starts of the compiled simulator: (start_ms, duration_ms, job, stage, wave)."""
+    assert result.tasks is not None
+    return [(*row[:4], WAVES[row[4]]) for row in result.tasks.tolist()]

@@ -1,0 +1,70 @@
+# Functions and settings that all rules share. Included first: params.yaml is checked before Snakemake reads it.
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+import clearsched
+from clearsched.errors import ClearschedError
+from clearsched.params import STAGES, read_overrides, read_yaml, settings, stage_values
+from clearsched.params import parse as parse_params
+
+min_version("9.14")
+
+
+# The commands come from the environment that Snakemake runs in, activated or not.
+#
+# One thread a process in the linear algebra libraries, whatever a rule's threads: sums must not depend on the number of
+# cores, and oversubscribed cores made inference many times slower. A rule's threads go to the compiled simulator, which
+# gives an episode to a thread; its results do not depend on their number. Snakemake sets OMP_NUM_THREADS to them.
+shell.prefix(
+    f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
+    " NUMBA_NUM_THREADS=$OMP_NUM_THREADS"
+    " OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0; "
+)
+
+
+# The parts of the package that every simulation runs through.
+SIMULATOR = ("traces", "problems", "workloads", "policies")
+
+
+def or_exit(check, *arguments):
+    """Call `check`; a user's mistake ends Snakemake with one line on stderr and exit code 2, before anything runs."""
+    try:
+        return check(*arguments)
+    except ClearschedError as error:
+        print(f"clearsched: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def sources(*names):
+    """The source files of the package's parts `names` and of what all parts use, as inputs: a rule reruns when one changes.
+
+    `sources("traces", "workloads")` is src/clearsched/traces/**/*.py and src/clearsched/workloads.py.
+    """
+    package = Path(os.path.relpath(Path(clearsched.__file__).parent))
+    found = [package / name for name in ("errors.py", "files.py", "schemas.py")]
+    for name in names:
+        source = package / f"{name}.py"
+        found += [source] if source.is_file() else sorted((package / name).rglob("*.*"))
+    return [path.as_posix() for path in found if not {"__pycache__", "recorder"} & set(path.parts)]
+
+
+def trace_files(traces):
+    """The files of the data set, as far as they are here; the command says in its own words what is missing."""
+    if traces.path is None and traces.source == "tpch-spark":
+        embedded = Path("data", "tpch-spark.parquet")
+        candidates = [embedded, Path(os.path.relpath(Path(clearsched.__file__).parents[2])) / embedded]
+        return [path.as_posix() for path in candidates if path.is_file()][:1]
+    if traces.path is None:
+        return []
+    path = Path(traces.path)
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return [file.as_posix() for file in files if file.is_file()]
+
+
+if Path("params.yaml").is_file():
+    or_exit(read_yaml, "params.yaml")

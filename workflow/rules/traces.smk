@@ -1,0 +1,43 @@
+# Job profiles, and the episodes made of them.
+
+
+rule traces_build:
+    input:
+        params="<results>/params/traces.json",
+        data=trace_files(PARAMS.traces),
+        code=sources("traces"),
+    output:
+        "<results>/traces/trace.parquet",
+    log:
+        "<logs>/traces_build.log",
+    benchmark:
+        "<benchmarks>/traces_build.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    message:
+        "job profiles"
+    shell:
+        "clearsched traces build --params {input.params:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule traces_workloads:
+    input:
+        params="<results>/params/workloads.json",
+        trace="<results>/traces/trace.parquet",
+        code=sources(*SIMULATOR),
+    output:
+        "<results>/traces/workloads.parquet",
+    log:
+        "<logs>/traces_workloads.log",
+    benchmark:
+        "<benchmarks>/traces_workloads.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    message:
+        "training, validation and test episodes"
+    shell:
+        "clearsched traces workloads --params {input.params:q} --trace {input.trace:q} --out {output:q} > {log:q} 2>&1"

@@ -158,7 +158,13 @@ def write_table(path: str | Path, table: pa.Table, schema: pa.Schema, metadata: 
     table = conform(table, schema, str(path))
     encoded = {PROVENANCE_KEY: json.dumps(metadata, sort_keys=True).encode()}
     with atomic_path(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(encoded), temporary, compression="zstd", compression_level=9)
+        pq.write_table(
+            table.replace_schema_metadata(encoded),
+            temporary,
+            compression="zstd",
+            compression_level=9,
+            write_page_checksum=True,
+        )
 
 
 def read_table(path: str | Path, schema: pa.Schema) -> tuple[pa.Table, dict[str, Any]]:
@@ -171,12 +177,15 @@ def read_table(path: str | Path, schema: pa.Schema) -> tuple[pa.Table, dict[str,
     if not path.is_file():
         raise ClearschedError(f"{path}: no such file")
     try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
+        table = pq.read_table(path, page_checksum_verification=True)
+        table.validate(full=True)  # finds text that is not UTF-8
+        metadata = json.loads((table.schema.metadata or {}).get(PROVENANCE_KEY, b"{}"))
+        if not isinstance(metadata, dict):
+            raise ValueError("its metadata is no mapping")
+        return conform(table, schema, str(path)), metadata
+    except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ClearschedError(f"{path}: truncated or not a Parquet file ({reason}); build it again") from None
-    metadata = json.loads((table.schema.metadata or {}).get(PROVENANCE_KEY, b"{}"))
-    return conform(table, schema, str(path)), metadata
 
 
 def conform(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
@@ -201,11 +210,20 @@ def conform(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
                 f"{where}: column {expected.name}: expected {expected.type}, got {column.type} "
                 f"({str(error).splitlines()[0]})"
             ) from None
-        if not expected.nullable and column.null_count:
-            row = next(i for i, value in enumerate(column) if not value.is_valid)
+        if not expected.nullable and _has_null(column.combine_chunks()):
+            row = next(i for i in range(len(column)) if _has_null(column.slice(i, 1).combine_chunks()))
             raise ClearschedError(f"{where}: row {row}, column {expected.name}: no value")
         columns.append(column)
     return pa.table(columns, schema=schema)
+
+
+def _has_null(values: pa.Array) -> bool:
+    """Whether a value, or a value inside its lists and structs, is missing."""
+    if values.null_count:
+        return True
+    if pa.types.is_list(values.type):
+        return _has_null(values.flatten())
+    return pa.types.is_struct(values.type) and any(_has_null(field) for field in values.flatten())
 
 
 def decisions() -> pa.Schema:

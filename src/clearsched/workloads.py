@@ -199,6 +199,7 @@ def read_episode(path: Path, trace: Trace, *, durations: str, seed: int) -> tupl
 
 def _whole_number(content: Any, name: str, where: str) -> int:
     value = content.get(name) if isinstance(content, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 0:
+    # The bound also refuses NaN and infinity, and keeps every sum of times within 64 bits.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 2**53 or value != int(value):
         raise ClearschedError(f"{where}: {name} is {json.dumps(value)}: a whole number of at least 0 expected")
     return int(value)

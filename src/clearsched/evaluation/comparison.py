@@ -77,9 +77,7 @@ def reference_policy(tuned: Mapping[str, Any]) -> str:
     return best if isinstance(best, str) else "capped_srpt"
 
 
-def compare(
-    rollouts: Sequence[Rollout], reference: str, tuned: Mapping[str, Any], bootstrap: Bootstrap
-) -> pa.Table:
+def compare(rollouts: Sequence[Rollout], reference: str, tuned: Mapping[str, Any], bootstrap: Bootstrap) -> pa.Table:
     """One row a policy, of schema COMPARISON, by rising mean JCT.
 
     Raises:

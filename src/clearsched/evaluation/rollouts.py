@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs import lanes
 from clearsched.schemas import EPISODES, JOBS, TASKS
 
 
@@ -43,7 +44,7 @@ class Policy(Protocol):
     @property
     def mode(self) -> str: ...  # argmax or sampled
 
-    def run(self, profiles: Any, workloads: Sequence[Any], record_tasks: bool = False) -> Sequence[Episode]: ...
+    def run(self, profiles: Any, workloads: Sequence[Any], *, record_tasks: bool = False) -> Sequence[Episode]: ...
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,6 @@ def task_table(policies: Sequence[Policy], profiles: Any, workload: Any) -> pa.T
         tasks = policy.run(profiles, [workload], record_tasks=True)[0].tasks
         if tasks is None:
             raise ClearschedError(f"evaluation: policy {policy.name} kept no task table")
-        tasks = pa.table({name: tasks[name] for name in TASKS.names if name != "policy"})
-        tasks = tasks.add_column(0, "policy", pa.array([policy.name] * len(tasks))).cast(TASKS)
-        parts.append(tasks.sort_by([("start_ms", "ascending"), ("executor", "ascending")]))
+        table = lanes.task_table(policy.name, tasks, workload.num_executors)
+        parts.append(table.sort_by([("start_ms", "ascending"), ("executor", "ascending")]))
     return pa.concat_tables(parts).combine_chunks()

@@ -128,8 +128,9 @@ def read_pickled(stream: io.BytesIO, where: str) -> Any:
         np.lib.format.read_magic(stream)
         np.lib.format.read_array_header_1_0(stream)
         return _ArrayUnpickler(stream, encoding="latin1").load().item()
-    except (pickle.UnpicklingError, ValueError, EOFError, AttributeError, IndexError, TypeError) as error:
-        raise ClearschedError(f"{where}: not a task-duration file: {error}") from None
+    except Exception as error:  # whatever a spoiled header or pickle leads to
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ClearschedError(f"{where}: not a task-duration file: {reason}") from None
 
 
 def _profile(

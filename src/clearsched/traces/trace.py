@@ -94,7 +94,7 @@ class Trace:
 def make_trace(rows: list[dict[str, Any]], metadata: dict[str, Any], where: str) -> Trace:
     """Build and check a trace from one dict a stage with the fields of schema `TRACE`."""
     table = pa.Table.from_pylist(rows, schema=TRACE)
-    return check_trace(Trace(table, _levels(table, metadata), metadata), where)
+    return check_trace(Trace(table, _levels(table, metadata, where), metadata), where)
 
 
 def read_trace(path: str | Path) -> Trace:
@@ -104,7 +104,7 @@ def read_trace(path: str | Path) -> Trace:
         ClearschedError: missing, truncated, of another schema, or a row breaks a rule of `check_trace`.
     """
     table, metadata = read_table(path, TRACE)
-    return check_trace(Trace(table, _levels(table, metadata), metadata), str(path))
+    return check_trace(Trace(table, _levels(table, metadata, str(path)), metadata), str(path))
 
 
 def write_trace(path: str | Path, trace: Trace) -> None:
@@ -205,9 +205,13 @@ def _check_durations(trace: Trace, where: str) -> None:
         raise ClearschedError(f"{where}: row {bare} ({name}): the stage has no task durations")
 
 
-def _levels(table: pa.Table, metadata: dict[str, Any]) -> tuple[int, ...]:
+def _levels(table: pa.Table, metadata: dict[str, Any], where: str) -> tuple[int, ...]:
     """The levels that the source declares, else those that occur."""
     if "levels" in metadata:
-        return tuple(metadata["levels"])
+        levels = metadata["levels"]
+        whole = isinstance(levels, list | tuple) and all(type(level) is int and level > 0 for level in levels)
+        if not whole or not levels or sorted(set(levels)) != list(levels):
+            raise ClearschedError(f"{where}: its metadata gives the levels {levels}: increasing numbers expected")
+        return tuple(levels)
     entries = pc.list_flatten(table["durations"])
     return tuple(sorted(int(level) for level in pc.unique(pc.struct_field(entries, "level")).to_pylist()))

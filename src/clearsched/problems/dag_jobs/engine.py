@@ -24,6 +24,7 @@ from clearsched.problems.dag_jobs.state import (
     ARRIVAL_MS,
     ATTACHED,
     BASE,
+    CANDIDATE,
     COMMITTED,
     COMPLETION_MS,
     ENTRY_COUNT,
@@ -35,6 +36,7 @@ from clearsched.problems.dag_jobs.state import (
     EVENT_STAGE,
     FREE_ENTRY,
     GLOBAL_POOL,
+    GRANTED,
     HEAP_SIZE,
     JOB,
     KEY,
@@ -159,6 +161,8 @@ def commit(state: State, s: int, requested: int) -> int:
     else:
         committed = min(requested, demand(state.stage, s), k)
         state.stage[s, SELECTED_IN] = scalar[ROUND]
+        if state.stage[s, JOB] != scalar[SOURCE_JOB]:
+            state.job[state.stage[s, JOB], GRANTED] += committed  # what FIFO's second rule counts
     if scalar[RECORD_DECISIONS] == 1:
         log_decision(state, s, requested, committed)
     promise(state, scalar[KEY], s, committed)
@@ -273,6 +277,7 @@ def complete_job(state: State, j: int) -> None:
     job[j, COMPLETION_MS] = scalar[TIME_MS]
     scalar[GLOBAL_POOL] += job[j, POOL]
     job[j, POOL] = job[j, ATTACHED] = 0
+    state.stage[job[j, BASE] : job[j, BASE] + job[j, NUM_STAGES], CANDIDATE] = 0  # `survey` visits active jobs only
     for e in range(len(state.entry)):
         to = state.entry[e, ENTRY_TO]
         if state.entry[e, ENTRY_KEY] != NONE and to != NONE and state.stage[to, JOB] == j:

@@ -114,7 +114,6 @@ def fifo(state: State) -> tuple[int, int]:
         if room > 0 and state.job[j, NUM_CANDIDATES] > 0:
             s = first_candidate_of(state, j)
             requested = min(demand(state.stage, s), room, scalar[TO_DECIDE])
-            state.job[j, GRANTED] += requested
             return s, requested
     return NONE, 0
 
@@ -225,8 +224,8 @@ def keep_local(state: State) -> tuple[int, int]:
 
 @njit(cache=True)
 def total_work(state: State, j: int) -> float:
-    """Work of job j, done and left, in executor-milliseconds."""
-    return state.profiles.work_ms[state.job[j, PROFILE]]
+    """Work of job j, done and left, in executor-milliseconds; at least 1, so that every power of it is a number."""
+    return max(state.profiles.work_ms[state.job[j, PROFILE]], 1.0)
 
 
 @njit(cache=True)

@@ -1,0 +1,46 @@
+"""Evaluation: every policy in closed loop on the same held-out episodes, paired statistics, fidelity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearsched.errors import ClearschedError
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+
+TABLE = "comparison.txt"
+
+
+def run(
+    params: Params,
+    trace: Path,
+    workloads: Path,
+    tuned: Path,
+    teacher: Path,
+    students: Sequence[Path],
+    decisions: Path,
+    out_dir: Path,
+) -> None:
+    """Evaluate the policies of `params.evaluation` on the test episodes; write tables, metrics.json and comparison.txt.
+
+    Raises:
+        ClearschedError: an input is missing or broken.
+    """
+    from clearsched.evaluation.run import evaluate
+
+    evaluate(params, trace, workloads, tuned, teacher, students, decisions, out_dir)
+
+
+def show(folder: Path) -> str:
+    """The comparison table of an evaluation's folder.
+
+    Raises:
+        ClearschedError: the evaluation has not run.
+    """
+    path = Path(folder) / TABLE
+    if not path.is_file():
+        raise ClearschedError(f"{path}: no such file; run the evaluation first: snakemake --cores 2")
+    return path.read_text(encoding="utf-8").rstrip("\n")

@@ -100,7 +100,7 @@ def test_messages_flow_from_children_to_parents(network: TeacherNetwork) -> None
 
 def test_a_round_adds_what_the_children_sum_up_to() -> None:
     torch.manual_seed(3)
-    passing = ChildrenToParents(embedding=2, hidden=5, rounds=1)
+    passing = ChildrenToParents(embedding=2, rounds=1)
     own = torch.tensor([[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]])
     with torch.no_grad():
         after = passing(own, torch.tensor([0, 0]), torch.tensor([1, 2]))

@@ -65,7 +65,8 @@ class Verdict:
         else:
             interval = f"{level} {low:.{digits}f} to {high:.{digits}f}"
         side = "above" if mean > 0 else "below"
-        return f"{label(self.policy)}: {abs(mean):.{digits}f} % {side} {label(self.reference)} ({interval}): {self.outcome}"
+        distance = f"{abs(mean):.{digits}f} % {side} {label(self.reference)}"
+        return f"{label(self.policy)}: {distance} ({interval}): {self.outcome}"
 
 
 def reference_policy(tuned: Mapping[str, Any]) -> str:

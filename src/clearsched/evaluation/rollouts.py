@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs import lanes
-from clearsched.schemas import EPISODES, JOBS, TASKS
+from clearsched.schemas import EPISODES, JOBS
 
 
 class Episode(Protocol):

@@ -101,6 +101,7 @@ def _bootstrap_ends(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # BCa divides by the spread of equal differences
         # `batch` bounds the memory of the resampled indices, batch x n, whatever the number of resamples.
         answer = bootstrap(
             (values,), np.mean, confidence_level=confidence, n_resamples=resamples, method=method, batch=1000, rng=rng

@@ -86,8 +86,14 @@ def _fidelity_lines(rows: list[dict]) -> list[str]:
         shares = ["-" if row[name] is None else f"{100 * row[name]:.1f} %" for name in ("top1", "same_job")]
         error = "-" if row["limit_error"] is None else f"{row['limit_error']:.2f}"
         body.append(
-            [label(row["policy"]), row["choice"], row["decisions_of"].replace("_", " "), f"{row['decisions']:,}"]
-            + [*shares, error]
+            [
+                label(row["policy"]),
+                row["choice"],
+                row["decisions_of"].replace("_", " "),
+                f"{row['decisions']:,}",
+                *shares,
+                error,
+            ]
         )
     return [
         "Fidelity to the teacher on its logged held-out decisions with two candidates or more "

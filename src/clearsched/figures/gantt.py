@@ -54,7 +54,7 @@ def draw(results_dir: Path) -> style.Drawing:
     for axes, name in zip(panels, policies, strict=True):
         of_policy = jobs.filter(pc.and_(pc.equal(jobs["policy"], name), pc.equal(jobs["episode"], episode)))
         if not len(of_policy):
-            raise ClearschedError(f"{results_dir}: tasks.parquet and jobs.parquet differ: no episode {episode} of {name}")
+            raise ClearschedError(f"{path}: differs from jobs.parquet: it has no episode {episode} of {name}")
         _draw_panel(axes, name, runs[name], of_policy, colours, num_executors)
         axes.set_xlim(0.0, 1.01 * last_s)
         axes.set_xlabel("time (s)")

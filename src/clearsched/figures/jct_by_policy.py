@@ -27,7 +27,7 @@ def draw(results_dir: Path) -> style.Drawing:
     _draw_means(means, rows)
     _draw_differences(differences, rows)
     _legend(figure, rows)
-    header = [name for name in COMPARISON.names]
+    header = list(COMPARISON.names)
     return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
 
 
@@ -49,9 +49,7 @@ def _draw_means(axes: Axes, rows: list[dict[str, Any]]) -> None:
         spread = [[below], [above]] if np.isfinite(below + above) else None
         axes.errorbar([mean], [place], xerr=spread, **_look(row))
         right = max(mean, row["ci_high_s"]) if np.isfinite(row["ci_high_s"]) else mean
-        axes.annotate(
-            f"{mean:.1f}", (right, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8
-        )
+        axes.annotate(f"{mean:.1f}", (right, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
     axes.set_yticks(range(len(rows)), [label(row["policy"]) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

@@ -38,7 +38,10 @@ def draw(results_dir: Path) -> style.Drawing:
     policy = read_json(path)
     stage_rows, limit_rows = stage_rules(policy, path), limit_rules(policy, path)
     blocks = [
-        ("Which stage? A candidate gets the score of the first row that fits; the highest score is chosen.", stage_rows),
+        (
+            "Which stage? A candidate gets the score of the first row that fits; the highest score is chosen.",
+            stage_rows,
+        ),
         ("How many executors may its job hold? The first row that fits the chosen stage.", limit_rows),
     ]
     wrapped = [[_wrap(_sentence(row, place), CONDITION_IN) for place, row in enumerate(rows)] for _, rows in blocks]
@@ -143,9 +146,7 @@ def _draw_block(
         middle = top + height / 2
         box = {"boxstyle": "round,pad=0,rounding_size=0.05", "linewidth": 0.8}
         axes.text(left - 0.1, middle, str(place + 1), ha="right", color="#555555", **text)
-        axes.add_patch(
-            FancyBboxPatch((left, top + 0.03), CONDITION_IN + 0.2, height - 0.06, fc=tint, ec=strong, **box)
-        )
+        axes.add_patch(FancyBboxPatch((left, top + 0.03), CONDITION_IN + 0.2, height - 0.06, fc=tint, ec=strong, **box))
         for number, line in enumerate(its_lines):
             axes.text(left + 0.1, middle + (number - (len(its_lines) - 1) / 2) * LINE_IN, line, **text)
         axes.annotate(
@@ -158,7 +159,9 @@ def _draw_block(
         axes.add_patch(Rectangle((result_left, middle - half), result_width, 2 * half, fc="#F4F4F4", ec="none"))
         if row.bar > 0:
             axes.add_patch(
-                Rectangle((result_left, middle - half), result_width * row.bar, 2 * half, fc=strong, alpha=0.35, ec="none")
+                Rectangle(
+                    (result_left, middle - half), result_width * row.bar, 2 * half, fc=strong, alpha=0.35, ec="none"
+                )
             )
         axes.text(result_left + 0.1, middle, row.result, **text)
         top += height

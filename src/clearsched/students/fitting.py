@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 LIMIT_TOLERANCE = 0.001
 """Share of the mean JCT that a smaller limit tree may cost."""
 
+TRIAL_EPISODES = 32
+"""Training episodes on which the variants of a fit are compared in closed loop, at most."""
+
 Learn = Callable[[Dataset, Bench], Student]
 
 
@@ -47,7 +50,7 @@ def fit_all(
         )
     expert = load_expert(teacher, read_json(tuned) if tuned else None)
     train = drawn.split("train")
-    bench = Bench(profiles, train[: params.decisions.episodes], drawn.split("validation"))
+    bench = Bench(profiles, train[:TRIAL_EPISODES], drawn.split("validation"))
     dataset = read_dataset(decisions, "train", executors)
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
@@ -108,14 +111,12 @@ def _learner(name: str, params: Params) -> Learn:
     def learn_rule_list(dataset: Dataset, bench: Bench) -> Student:
         limit = tuple(limit_tree.learn(dataset, settings.limit_tree.leaves))
 
-        def cost(rules: list[Rule]) -> float:
-            return bench.train_jct_s(Student(name, stage_rules=tuple(rules), limit_rules=limit))
+        def costs(rules: list[Rule], rival: np.ndarray | None) -> np.ndarray | None:
+            return bench.race(Student(name, stage_rules=tuple(rules), limit_rules=limit), rival)
 
         ranked = boosted_trees.rescored(dataset.stage, settings.boosted_trees, params.seed)
-        proposals = ((rules, cost(rules)) for rules in rule_list.propose(ranked, settings.rule_list))
-        rules, _ = min(proposals, key=lambda found: found[1])
-        columns = Columns(dataset.stage.features)
-        rules, _ = rule_list.polish(rules, cost, columns, settings.rule_list.polish_rounds)
+        rules = rule_list.fastest(rule_list.propose(ranked, settings.rule_list), costs)
+        rules = rule_list.polish(rules, costs, Columns(dataset.stage.features), settings.rule_list)
         student = Student(name, stage_rules=tuple(rule_list.numbered(rules)))
         return with_limit(student, dataset, bench, settings.limit_tree.leaves)
 

@@ -34,11 +34,11 @@ class Embedding(NamedTuple):
 class ChildrenToParents(MessagePassing):
     """Rounds with shared weights: a node's state becomes its own input plus g(sum over its children of f(child))."""
 
-    def __init__(self, embedding: int, hidden: int, rounds: int) -> None:
+    def __init__(self, embedding: int, rounds: int) -> None:
         super().__init__(aggr="add", flow="source_to_target")
         self.rounds = rounds
-        self.message_net = perceptron(embedding, hidden, embedding)
-        self.update_net = perceptron(embedding, hidden, embedding)
+        self.message_net = perceptron(embedding, embedding, embedding)
+        self.update_net = perceptron(embedding, embedding, embedding)
 
     def forward(self, own: Tensor, parent: Tensor, child: Tensor) -> Tensor:
         """[n, E] -> [n, E]; `parent` and `child` are the ends of each edge."""
@@ -73,7 +73,7 @@ class TeacherNetwork(nn.Module):
             self.register_buffer(f"{group}_mean", torch.zeros(width[group]))
             self.register_buffer(f"{group}_scale", torch.ones(width[group]))
         self.node_net = perceptron(width["node"], hidden, embedding)
-        self.passing = ChildrenToParents(embedding, hidden, rounds)
+        self.passing = ChildrenToParents(embedding, rounds)
         self.job_net = perceptron(embedding + width["job"], hidden, embedding)
         self.total_net = perceptron(embedding + width["global"], hidden, embedding)
         context = 2 * embedding + width["job"] + width["candidate"]

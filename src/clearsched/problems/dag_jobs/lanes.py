@@ -29,7 +29,7 @@ def assign_executors(tasks: np.ndarray, num_executors: int) -> np.ndarray:
         same_job = free & (last_job == job)
         same_stage = same_job & (last_stage == stage)
         wishes = {REST_WAVE: (same_stage & (free_at == start_ms), same_stage, same_job), FIRST_WAVE: (same_job,)}
-        chosen = next((wish for wish in (*wishes.get(int(wave), ()), free) if wish.any()))
+        chosen = next(wish for wish in (*wishes.get(int(wave), ()), free) if wish.any())
         # Of several, the one that was free last: lanes stay as full as they were.
         e = int(np.flatnonzero(chosen)[np.argmax(free_at[chosen])])
         executor[row], free_at[e], last_job[e], last_stage[e] = e, start_ms + duration_ms, job, stage

@@ -10,6 +10,7 @@ out.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,6 +159,10 @@ def _run_of(name: str, group: _Group) -> Run:
     index = {stage_id: position for position, stage_id in enumerate(ran)}
     by_rdd = {group.stages[stage_id].rdd: stage_id for stage_id in reversed(ran)}
     results = {job: max(set(listed) & index.keys(), default=None) for job, listed in group.listed.items()}
+    jobs_of: defaultdict[int, set[int]] = defaultdict(set)
+    for job, listed in group.listed.items():
+        for stage_id in listed:
+            jobs_of[group.stages[stage_id].rdd].add(job)
     run = []
     for stage_id in ran:
         stage = group.stages[stage_id]
@@ -169,12 +174,9 @@ def _run_of(name: str, group: _Group) -> Run:
                     f"job group {name}: stage {stage_id} reads stage {listed_id}, which the group never ran"
                 )
             parents.add(index[parent_id])
-            earlier = group.stages[parent_id].job
-            # A job that reads what an earlier job left behind was submitted when that one had its result (a
-            # sort waits for the sample of its input), so the stage waits for the earlier job's last stage
-            # too.
-            result = results[earlier]
-            if earlier != stage.job and result is not None:
-                parents.add(index[result])
+            # A job that reads what earlier jobs read or left behind was submitted when those had their results (a
+            # sort waits for the samples of its input), so the stage waits for their last stages too.
+            earlier = [job for job in jobs_of[group.stages[parent_id].rdd] if job < stage.job]
+            parents.update(index[result] for job in earlier if (result := results[job]) is not None)
         run.append(StageRun(tuple(sorted(parents)), tuple(stage.tasks[key] for key in sorted(stage.tasks))))
     return tuple(run)

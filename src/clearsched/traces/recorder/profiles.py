@@ -62,24 +62,21 @@ def profile_rows(
     """The rows of one profile (schema TRACE), the runs of every level merged stage by stage.
 
     Raises:
-        ClearschedError: a run has other stages, other dependencies or (cold runs aside) other numbers of
-        tasks than
-            the first timed run, or a stage comes before one of its parents.
+        ClearschedError: a timed run has other stages, other dependencies or other numbers of tasks than the first
+            one, a cold run has fewer or other stages than `match_cold` allows, or a stage comes before its parent.
     """
     where = f"query {query}, size {size}"
     reference = next(iter(levels.values())).timed[0]
     for index, stage in enumerate(reference):
         if any(parent >= index for parent in stage.parents):
             raise ClearschedError(f"{where}: stage {index} is listed before one of its parents {stage.parents}")
-    for level, recording in levels.items():
-        _check_same(f"{where}, level {level}", reference, recording)
-    by_level = {
-        level: (
-            [split_waves(run, level, clock) for run in recording.timed],
-            split_waves(recording.cold, level, clock),
-        )
-        for level, recording in levels.items()
-    }
+    timed, fresh = {}, {}
+    for level, recording in sorted(levels.items()):
+        _check_same(f"{where}, level {level}", reference, recording.timed)
+        timed[level] = [split_waves(run, level, clock) for run in recording.timed]
+        cold = split_waves(recording.cold, level, clock)
+        matches = match_cold(f"{where}, level {level}", reference, recording.cold)
+        fresh[level] = [[] if match is None else sorted(cold[match].first) for match in matches]
     return [
         {
             "profile": profile,
@@ -90,11 +87,11 @@ def profile_rows(
             "parents": list(stage.parents),
             "durations": [
                 {"wave": wave, "level": level, "duration_ms": durations}
-                for level, (timed, cold) in sorted(by_level.items())
+                for level in timed
                 for wave, durations in (
-                    ("first_wave", _merged(timed, index, "first")),
-                    ("rest_wave", _merged(timed, index, "rest")),
-                    ("fresh", sorted(cold[index].first)),
+                    ("first_wave", _merged(timed[level], index, "first")),
+                    ("rest_wave", _merged(timed[level], index, "rest")),
+                    ("fresh", fresh[level][index]),
                 )
             ],
         }
@@ -107,17 +104,43 @@ def _merged(timed: Sequence[list[StageWaves]], index: int, wave: str) -> list[in
     return sorted(duration for run in timed for duration in getattr(run[index], wave))
 
 
-def _check_same(where: str, reference: Run, recording: Recording) -> None:
+def match_cold(where: str, reference: Run, cold: Run) -> list[int | None]:
+    """The cold run's stage for each stage of the timed runs, None where it has none.
+
+    A sort samples a partition again when that holds much more than its share. On the little data of a cold run this
+    may not happen; the timed runs then have one stage more, which gets no fresh durations.
+
+    Raises:
+        ClearschedError: the two runs differ by more than that.
+    """
+    found = [stage.parents for stage in cold]
+    if [stage.parents for stage in reference] == found:
+        return list(range(len(cold)))
+    for extra in reversed(range(len(reference))):
+        rest = [
+            tuple(parent - (parent > extra) for parent in stage.parents if parent != extra)
+            for index, stage in enumerate(reference)
+            if index != extra
+        ]
+        if rest == found:
+            return [None if index == extra else index - (index > extra) for index in range(len(reference))]
+    raise ClearschedError(
+        f"{where}, run 0: {len(cold)} stages with other dependencies than the timed runs' {len(reference)}; "
+        "record the query again"
+    )
+
+
+def _check_same(where: str, reference: Run, timed: Sequence[Run]) -> None:
     parents = [stage.parents for stage in reference]
     tasks = [stage.num_tasks for stage in reference]
-    for number, run in enumerate((recording.cold, *recording.timed)):
+    for number, run in enumerate(timed, 1):
         if [stage.parents for stage in run] != parents:
             raise ClearschedError(
                 f"{where}, run {number}: {len(run)} stages with other dependencies than the first run's "
                 f"{len(reference)}; record the query again"
             )
         counts = [stage.num_tasks for stage in run]
-        if number > 0 and counts != tasks:
+        if counts != tasks:
             raise ClearschedError(
                 f"{where}, run {number}: tasks by stage {counts} where the first run had {tasks}; "
                 "record the query again"

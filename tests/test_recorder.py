@@ -98,6 +98,23 @@ def test_stage_numbers_follow_the_plan_not_sparks_ids() -> None:
     assert [stage.num_tasks for stage in one] == [3, 4, 1]
 
 
+def test_sort_waits_for_both_samples() -> None:
+    """A sort whose input is sampled twice, in jobs of their own, before it is sorted in a third."""
+    events = [
+        job_start(0, "q", (0, 10, 1, []), (1, 15, 1, [0])),
+        task(0, 0, 0, 30),
+        task(1, 0, 30, 40),
+        job_end(0),
+        job_start(1, "q", (2, 10, 1, []), (3, 18, 1, [2])),
+        task(3, 0, 40, 45),
+        job_end(1),
+        job_start(2, "q", (4, 10, 1, []), (5, 20, 1, [4])),
+        task(5, 0, 45, 60),
+        job_end(2),
+    ]
+    assert [stage.parents for stage in read_runs(events)["q"]] == [(), (0,), (0, 1), (0, 1, 2)]
+
+
 def test_scalar_subquery_is_a_second_component() -> None:
     """Two jobs of one group that share no stage stay side by side; a job of no group is left out."""
     events = [
@@ -218,13 +235,13 @@ def test_mismatching_runs_are_refused(other: Run, message: str) -> None:
 
 def test_cold_run_may_lack_a_second_sample() -> None:
     """The timed run samples its input again (stage 2), which the cold run on little data did not."""
-    reference = stages(3, 2, 1, 2, parents=((), (0,), (0, 1), (0, 1, 2)))
-    cold = stages(2, 1, 1, parents=((), (0,), (0, 1)))
-    assert match_cold("here", reference, cold) == [0, 1, None, 2]
+    reference = stages(3, 2, 1, 2, 1, parents=((), (0,), (0, 1), (0, 1, 2), (3,)))
+    cold = stages(2, 1, 1, 1, parents=((), (0,), (0, 1), (2,)))
+    assert match_cold("here", reference, cold) == [0, 1, None, 2, 3]
     rows = profile_rows(0, "20", "2g", {1: Recording(cold, (reference,))}, "wall")
     fresh = [entry["duration_ms"] for row in rows for entry in row["durations"] if entry["wave"] == "fresh"]
-    assert fresh == [[5], [5], [], [5]]
-    with pytest.raises(ClearschedError, match="here, run 0: 2 stages with other dependencies than the timed runs' 4"):
+    assert fresh == [[5], [5], [], [5], [5]]
+    with pytest.raises(ClearschedError, match="here, run 0: 2 stages with other dependencies than the timed runs' 5"):
         match_cold("here", reference, cold[:2])
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def digest_json(value: Any) -> str:
     return digest_bytes(json.dumps(value, sort_keys=True).encode())
 
 
-def provenance(params: Any, inputs: dict[str, str | Path]) -> dict[str, Any]:
+def provenance(params: Any, inputs: Mapping[str, str | Path]) -> dict[str, Any]:
     """What a result file says of its origin: package version, the settings it was made with, digests of its inputs.
 
     No time, no host, no git commit: the same work gives the same bytes anywhere.

@@ -100,7 +100,7 @@ def _draw_panel(axes: Axes, name: str, runs: Runs, jobs: pa.Table, colours: Any,
     left, right = runs.start_s, runs.end_s
     bottom, top = runs.executor + ROW_GAP / 2, runs.executor + 1 - ROW_GAP / 2
     corners = np.stack([left, bottom, left, top, right, top, right, bottom], axis=1).reshape(-1, 4, 2)
-    axes.add_collection(PolyCollection(corners, facecolors=colours[runs.job], edgecolors="none"))
+    axes.add_collection(PolyCollection(list(corners), facecolors=colours[runs.job], edgecolors="none"))
     completion_s = jobs["arrival_s"].to_numpy() + jobs["jct_s"].to_numpy()
     # The completions stand above the executors, on a strip of their own, so that they hide no task.
     strip = 0.06 * num_executors

@@ -144,7 +144,7 @@ def _draw_block(
     for place, (row, its_lines) in enumerate(zip(rows, lines, strict=True)):
         height = _row_height(its_lines)
         middle = top + height / 2
-        box = {"boxstyle": "round,pad=0,rounding_size=0.05", "linewidth": 0.8}
+        box: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.05", "linewidth": 0.8}
         axes.text(left - 0.1, middle, str(place + 1), ha="right", color="#555555", **text)
         axes.add_patch(FancyBboxPatch((left, top + 0.03), CONDITION_IN + 0.2, height - 0.06, fc=tint, ec=strong, **box))
         for number, line in enumerate(its_lines):

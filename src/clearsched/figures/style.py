@@ -39,7 +39,7 @@ POLICY_COLOURS = {
 WIDTH_IN = 8.0
 """Width of every figure, inches: the width of a page of the report, so that fonts have one size in all of them."""
 
-RC: dict[str, Any] = {
+RC: Any = {  # matplotlib types its keys one by one
     "font.family": "DejaVu Sans",  # comes with matplotlib, so the figures are the same on every machine
     "font.size": 9.0,
     "axes.titlesize": 9.5,

@@ -189,11 +189,29 @@ def wsjf(alpha: float) -> Policy:
     return policy
 
 
+def caps(simulator: ReferenceSimulator, left: dict[Job, float], p: float, m: float) -> dict[Job, int]:
+    """How many executors capped SRPT lets each job hold."""
+    share = shares(simulator.active, {job: (left[job] + OFFSET_MS) ** p for job in left})
+    return {job: ceiling(m * simulator.num_executors * share[job]) for job in left}
+
+
 def capped_srpt(p: float, m: float) -> Policy:
     def policy(simulator: ReferenceSimulator) -> Answer:
         left = {job: work_left(job) for job in simulator.active}
-        share = shares(simulator.active, {job: (left[job] + OFFSET_MS) ** p for job in left})
-        limits = {job: ceiling(m * simulator.num_executors * share[job]) for job in left}
-        return smallest_below_limit(simulator, limits, left)
+        return smallest_below_limit(simulator, caps(simulator, left, p, m), left)
+
+    return policy
+
+
+def local_srpt(p: float, m: float) -> Policy:
+    def policy(simulator: ReferenceSimulator) -> Answer:
+        jobs = with_candidate(simulator)
+        if simulator.source in jobs:
+            return deepest(simulator, simulator.source), simulator.k
+        left = {job: work_left(job) for job in simulator.active}
+        limits = caps(simulator, left, p, m)
+        below = [job for job in jobs if simulator.held_before(job) < limits[job]]
+        # Unlike capped SRPT, nobody gets more than the limit.
+        return smallest_below_limit(simulator, limits, left) if below else None
 
     return policy

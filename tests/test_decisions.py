@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from toys import stage, toy_trace, toy_workload
 
 from clearsched import schemas, workloads
 from clearsched.decisions import (
@@ -30,6 +29,7 @@ from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulate import simulate
 from clearsched.students.dataset import collect
 from clearsched.traces import Trace, write_trace
+from toys import stage, toy_trace, toy_workload
 
 CHAIN = [stage(4), stage(3, [0]), stage(2, [1])]
 FORK = [stage(6), stage(2), stage(5, [0, 1]), stage(3, [0])]
@@ -62,9 +62,7 @@ def files(trace: Trace, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
     write_trace(folder / "trace.parquet", trace)
     workloads.build(small_params(), folder / "trace.parquet", folder / "workloads.parquet")
     out = folder / "decisions.parquet"
-    counts = log(
-        small_params(), folder / "trace.parquet", folder / "workloads.parquet", None, "capped_srpt", out
-    )
+    counts = log(small_params(), folder / "trace.parquet", folder / "workloads.parquet", None, "capped_srpt", out)
     assert counts == {"train": 3, "validation": 2}
     return folder / "trace.parquet", folder / "workloads.parquet", out
 
@@ -251,7 +249,7 @@ def test_bad_logs_are_told_in_one_line(files, tmp_path):
     data = bytearray(files[2].read_bytes())
     data[100:2000] = bytes(1900)
     cut.write_bytes(data)
-    with pytest.raises(ClearschedError, match="damaged|truncated"):
+    with pytest.raises(ClearschedError, match=r"damaged|truncated"):
         read_choices(cut, "stage")
 
 

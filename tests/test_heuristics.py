@@ -69,6 +69,8 @@ THREE = [[even(8, 10)], [even(2, 10)], [even(5, 20)]]
         # p = 0 is an equal share.
         ("capped_srpt", {"p": 0, "m": 0.9}, [(B, 3, 2), (A, 3, 3), (C, 3, 3), (None, 2, 2)]),
         ("capped_srpt", {"p": 0, "m": 30}, [(B, 100, 2), (A, 100, 8)]),
+        # At time 0 no executor has a job to stay in, so local SRPT is capped SRPT.
+        ("local_srpt", {"p": 1, "m": 1}, [(B, 2, 2), (A, 4, 4), (C, 5, 4)]),
     ],
 )
 def test_three_jobs_at_once(name: str, parameters: dict[str, float], answers: Answers) -> None:
@@ -152,7 +154,7 @@ def test_a_choice_that_is_only_looked_at_changes_nothing() -> None:
 
 
 def test_names_and_settings() -> None:
-    assert set(HEURISTICS) == {"fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt"}
+    assert set(HEURISTICS) == {"fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"}
     policy = load_policy("capped_srpt", {"capped_srpt": {"p": 0.25, "m": 2}, "wsjf": {"alpha": 1}})
     assert (policy.name, policy.kind, policy.mode, policy.settings) == (
         "capped_srpt",
@@ -204,7 +206,7 @@ def test_tuning_keeps_the_best(tmp_path: Path) -> None:
     table, _ = read_table(outputs[0][0], TUNING)
     tuned = read_json(outputs[0][1])
     rows = table.to_pylist()
-    assert len(rows) == 3 + 2 * 5 + 4
+    assert len(rows) == 3 + 2 * 5 + 2 * 4
     profiles = compile_profiles(toy_trace([[even(8, 1), even(4, 1, (0,))], [even(30, 1)], [even(2, 3)]]))
     episodes = read_workloads(workloads).split("validation")
     for row, (name, values) in zip(rows, grid(params()), strict=True):

@@ -15,7 +15,7 @@ from clearsched.problems.dag_jobs.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload, simulate, start
 from clearsched.problems.dag_jobs.state import BASE, JOB, SOURCE_JOB, TIME_MS, TO_DECIDE
 from clearsched.traces import Trace
-from reference_policies import Fifo, capped_srpt, fair, sjf_cp, weighted_fair, wsjf
+from reference_policies import Fifo, capped_srpt, fair, local_srpt, sjf_cp, weighted_fair, wsjf
 from reference_simulator import Answer, Policy, ReferenceSimulator, Stage
 from toys import decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
 
@@ -89,7 +89,8 @@ def assert_same(result: EpisodeResult, reference: ReferenceSimulator) -> None:
 def plain(name: str, **parameters: float) -> Policy:
     """A heuristic in its plain form."""
     if parameters:
-        return {"weighted_fair": weighted_fair, "wsjf": wsjf, "capped_srpt": capped_srpt}[name](**parameters)
+        known = {"weighted_fair": weighted_fair, "wsjf": wsjf, "capped_srpt": capped_srpt, "local_srpt": local_srpt}
+        return known[name](**parameters)
     return {"fifo": Fifo(), "fair": fair, "sjf_cp": sjf_cp}[name]
 
 
@@ -105,7 +106,7 @@ OTHERS = st.sampled_from(
     [
         ("sjf_cp", {}),
         *((name, {"alpha": alpha}) for name in ("weighted_fair", "wsjf") for alpha in (-1, -0.3, 0, 1.1)),
-        *(("capped_srpt", {"p": p, "m": m}) for p in (0, 0.4, 1) for m in (0.3, 1, 3)),
+        *((name, {"p": p, "m": m}) for name in ("capped_srpt", "local_srpt") for p in (0, 0.4, 1) for m in (0.3, 1, 3)),
     ]
 )
 
@@ -176,7 +177,7 @@ def test_any_choices_run_as_in_the_reference(instance: Instance, seed: int) -> N
     assert_same(simulation.result(), reference)
 
 
-POLICIES = st.sampled_from(["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt"])
+POLICIES = st.sampled_from(["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"])
 
 
 @checked

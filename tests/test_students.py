@@ -9,18 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toys import stage, toy_trace
 
 from clearsched import students, workloads
-from clearsched.decisions import log, read_choices
+from clearsched.decisions import Choices, log, read_choices
 from clearsched.errors import ClearschedError
 from clearsched.params import Params, parse
+from clearsched.params.models import RuleListParams
 from clearsched.policies import heuristic
 from clearsched.policies import load_policy as load_any
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
 from clearsched.problems.dag_jobs.trees import pack, scores
 from clearsched.students import boosted_trees, limit_tree, load_policy, rule_list
-from clearsched.students.bench import smallest_good
+from clearsched.students.bench import Bench, smallest_good
 from clearsched.students.dataset import best_rows, ranks, read_dataset, subset
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.rules import (
@@ -36,6 +36,7 @@ from clearsched.students.rules import (
 )
 from clearsched.traces import write_trace
 from clearsched.workloads import load_inputs
+from toys import stage, toy_trace
 
 CHAIN = [stage(14), stage(8, [0]), stage(5, [1])]
 FORK = [stage(40), stage(20), stage(25, [0, 1]), stage(9, [0])]
@@ -258,26 +259,61 @@ def test_polishing_finds_a_threshold_and_drops_what_is_useless():
     useless = Condition(1, True, 1e6)
     rules = [Rule((Condition(2, True, 1.0), useless), 1.0), Rule((), 0.0)]
 
-    def cost(rules: list[Rule]) -> float:
+    def costs(rules: list[Rule], rival: np.ndarray | None) -> np.ndarray | None:
         thresholds = [c.threshold for rule in rules for c in rule.conditions if c.feature == 2]
-        return 100.0 + (abs(thresholds[0] - 2.0) if thresholds else 50.0)
+        cost = 100.0 + (abs(thresholds[0] - 2.0) if thresholds else 50.0)
+        return None if rival is not None and cost > rival.mean() else np.array([cost, cost])
 
     features = np.random.default_rng(0).random((50, NUM_FEATURES)).astype(np.float32)
-    polished, lowest = rule_list.polish(rules, cost, Columns(features), 10)
+    settings = RuleListParams(max_rules=2, polish_rounds=10)
+    polished = rule_list.polish(rules, costs, Columns(features), settings)
     assert polished[0].conditions == (Condition(2, True, pytest.approx(2.0, abs=0.1)),)
-    assert lowest == cost(polished)
+    assert rule_list.polish(rules, costs, Columns(features), RuleListParams(polish_rounds=0)) == rules
 
 
-def test_a_list_ends_with_the_rule_that_has_no_condition():
+def test_neighbours_are_lists_that_end_and_are_no_longer_than_allowed():
     rules = [Rule((Condition(0, True, 1.0),), 2.0), Rule((Condition(1, True, 1.0),), 1.0), Rule((), 0.0)]
-    features = np.zeros((2, NUM_FEATURES), np.float32)
-    for changed in rule_list.neighbours(rules, Columns(features)):
+    found = rule_list.neighbours(rules, Columns(np.zeros((2, NUM_FEATURES), np.float32)), 4)
+    assert {len(changed) for changed in found} == {1, 2, 3, 4}
+    assert {len(changed) for changed in rule_list.neighbours(rules, Columns(np.ones((2, 25))), 3)} == {1, 2, 3}
+    for changed in found:
         assert [bool(rule.conditions) for rule in changed] == [True] * (len(changed) - 1) + [False]
+        assert [rule.value for rule in changed] == sorted((rule.value for rule in changed), reverse=True)
+
+
+def test_rules_are_put_in_the_order_that_serves_best():
+    """Ten decisions of three candidates: the best has feature 0 unless none has; then it is the one with feature 1."""
+    features = np.zeros((30, NUM_FEATURES), np.float32)
+    features[0:12:3, 0] = 1  # the first candidate of decisions 0 to 3
+    features[1::3, 1] = 1  # the second of all
+    best = np.array([0, 3, 6, 9, 13, 16, 19, 22, 25, 28])
+    score = np.full(30, -5.0)
+    score[best] = 0.0
+    choices = Choices(
+        features, np.arange(0, 31, 3), best, *np.zeros((2, 30), int), score, score, *np.zeros((2, 10), int), score[:10]
+    )
+    conditions = [(Condition(feature, False, 1.0),) for feature in (1, 0, 2)]
+    mined = [rule_list.Mined(c, first_rule([Rule(c, 1.0)], features) == 0) for c in conditions]
+    rules = rule_list.assemble(mined, choices, RuleListParams(max_rules=8))
+    assert [str(rule) for rule in rules] == [str(Rule(conditions[1], 0)), str(Rule(conditions[0], 0)), "otherwise"]
+    assert len(rule_list.assemble(mined, choices, RuleListParams(max_rules=2))) == 2
+
+
+def test_a_race_gives_up_on_who_falls_behind(files):
+    _, trace, drawn, _, folder = files
+    profiles, episodes = load_inputs(trace, drawn)
+    bench = Bench(profiles, episodes.split("train"), episodes.split("validation"))
+    student = load_policy(folder / "rule_list.json")
+    whole = bench.race(student)
+    assert whole.shape == (8,)
+    assert whole.mean() == bench.train_jct_s(student)
+    np.testing.assert_array_equal(bench.race(student, whole), whole)
+    assert bench.race(student, 0.9 * whole) is None
 
 
 @pytest.mark.parametrize("name", ["rule_list", "boosted_trees"])
 def test_students_schedule_about_as_well_as_the_expert(files, name):
-    params, trace, drawn, _, folder = files
+    _, trace, drawn, _, folder = files
     profiles, episodes = load_inputs(trace, drawn)
     student = load_any(folder / f"{name}.json")
     assert (student.name, student.kind, student.mode) == (name, "student", "argmax")
@@ -375,7 +411,10 @@ def test_the_text_of_boosted_trees_tells_what_they_look_at(files):
         ({"features": None}, "features: a list of names expected"),
         ({"stage": {"trees": []}}, "either 'rules' or 'stage'"),
         ({"rules": []}, "rules: a list of rules expected"),
-        ({"rules": [{"if": "job_age_s ? 3", "score": 1}]}, r"rules\[0\]: 'job_age_s \? 3': expected `feature < number`"),
+        (
+            {"rules": [{"if": "job_age_s ? 3", "score": 1}]},
+            r"rules\[0\]: 'job_age_s \? 3': expected `feature < number`",
+        ),
         ({"rules": [{"if": "job_age_s < 1e", "score": 1}]}, "expected `feature < number`"),
         ({"rules": [{"if": "job_ages < 3", "score": 1}]}, "unknown feature 'job_ages'; did you mean job_age_s"),
         ({"rules": [{"if": "job_age_s < 3", "score": "high"}]}, "score: a number expected"),

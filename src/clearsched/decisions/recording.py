@@ -95,7 +95,8 @@ def record(
     for begin in range(0, len(workloads), LOCKSTEP):
         batch = workloads[begin : begin + LOCKSTEP]
         running = [
-            _Episode(first_episode + begin + i, Simulation(profiles, w), expert.generator(w)) for i, w in enumerate(batch)
+            _Episode(first_episode + begin + i, Simulation(profiles, w), expert.generator(w))
+            for i, w in enumerate(batch)
         ]
         while running := [episode for episode in running if _continues(episode, advance)]:
             simulations = [episode.simulation for episode in running]

@@ -69,9 +69,20 @@ def describe(path: str | Path) -> str:
 
     found = summarise(path)
     counts = Table(
-        "split", box=SIMPLE, title=f"Decisions of {found['expert']} on {found['num_executors']} executors", title_justify="left"
+        "split",
+        box=SIMPLE,
+        title=f"Decisions of {found['expert']} on {found['num_executors']} executors",
+        title_justify="left",
     )
-    for name in ("episodes", "decisions", "stage candidates", "limit candidates", "one candidate", "kept local", "one limit"):
+    for name in (
+        "episodes",
+        "decisions",
+        "stage candidates",
+        "limit candidates",
+        "one candidate",
+        "kept local",
+        "one limit",
+    ):
         counts.add_column(name, justify="right")
     for split, row in found["splits"].items():
         numbers = [f"{row[name]:,}" for name in ("episodes", "decisions", "candidates", "limits")]

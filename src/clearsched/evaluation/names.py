@@ -12,6 +12,7 @@ LABELS = {
     "weighted_fair": "tuned weighted fair",
     "wsjf": "tuned weighted SJF",
     "capped_srpt": "tuned capped SRPT",
+    "local_srpt": "tuned local SRPT",
     "teacher": "teacher",
     "rule_list": "rule list",
     "boosted_trees": "boosted trees",

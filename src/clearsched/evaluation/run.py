@@ -48,7 +48,13 @@ def evaluate(
     faithful = fidelity_table(learned, decisions, "validation", drawn.settings["num_executors"])
     shown = gantt_policies(policies, compared)
     tasks = rollouts.task_table(shown, profiles, episodes[GANTT_EPISODE])
-    inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
+    inputs: dict[str, str | Path] = {
+        "trace": trace,
+        "workloads": workloads,
+        "tuned": tuned,
+        "teacher": teacher,
+        "decisions": decisions,
+    }
     inputs |= {f"students/{path.name}": path for path in students}
     origin = provenance(params.evaluation.model_dump(mode="json"), inputs)
     jobs = rollouts.job_table(runs, [episode.profile for episode in episodes], profiles.names)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # The palette of M. Okabe and K. Ito, Color Universal Design (2008): told apart with any common colour blindness.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#8C8C8C"
+BROWN = "#7A4B12"
 
 KIND_COLOURS = {"heuristic": BLUE, "teacher": VERMILION, "student": GREEN}
 KIND_MARKERS = {"heuristic": "o", "teacher": "D", "student": "s"}
@@ -31,6 +32,7 @@ POLICY_COLOURS = {
     "weighted_fair": BLUE,
     "wsjf": PURPLE,
     "capped_srpt": BLACK,
+    "local_srpt": BROWN,
     "teacher": VERMILION,
     "rule_list": GREEN,
     "boosted_trees": ORANGE,

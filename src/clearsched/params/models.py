@@ -13,10 +13,19 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from clearsched.errors import ClearschedError
 
 Source = Literal["tpch-spark", "tpch-decima"]
-Heuristic = Literal["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt"]
+Heuristic = Literal["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"]
 Student = Literal["rule_list", "boosted_trees"]
 Policy = Literal[
-    "fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "teacher", "rule_list", "boosted_trees"
+    "fifo",
+    "sjf_cp",
+    "fair",
+    "weighted_fair",
+    "wsjf",
+    "capped_srpt",
+    "local_srpt",
+    "teacher",
+    "rule_list",
+    "boosted_trees",
 ]
 Mode = Literal["argmax", "sampled"]
 
@@ -95,7 +104,7 @@ class WeightedFairParams(Section):
 
 
 class CappedSrptParams(Section):
-    """Grid of capped SRPT's two settings."""
+    """Grid of the two settings of capped SRPT and of local SRPT."""
 
     p: tuple[Exponent, ...] = Field(
         (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.8),
@@ -103,7 +112,7 @@ class CappedSrptParams(Section):
         description="exponents tried: a job's cap goes with its remaining work to the power of p",
     )
     m: tuple[Factor, ...] = Field(
-        (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0),
+        (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0),
         min_length=1,
         description="factors tried: the caps of all jobs together are m times the executors",
     )
@@ -121,13 +130,13 @@ class NetworkParams(Section):
 
     embedding: int = Field(16, ge=1, le=512, description="width of the stage, job and cluster embeddings")
     hidden: int = Field(32, ge=1, le=1024, description="width of hidden layers")
-    rounds: int = Field(6, ge=1, le=64, description="rounds of message passing from children to parents")
+    rounds: int = Field(4, ge=1, le=64, description="rounds of message passing from children to parents")
 
 
 class CloneParams(Section):
     """Imitation of a heuristic, before the network learns on its own."""
 
-    heuristic: Literal["best", "fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt"] = Field(
+    heuristic: Literal["best"] | Heuristic = Field(
         "best", description="heuristic that is imitated; best: the one with the lowest mean JCT in the tuning"
     )
     episodes: Count = Field(16, description="training episodes whose decisions are imitated")
@@ -136,14 +145,14 @@ class CloneParams(Section):
     )
     epochs: Count = Field(6, description="passes over the decisions in each round")
     learning_rate: Rate = Field(2e-3, description="step size of Adam")
-    batch_size: Count = Field(512, description="decisions in a step")
+    batch_size: Count = Field(128, description="decisions in a step")
 
 
 class ImproveParams(Section):
     """Policy gradient; the baseline of a rollout is the mean over the rollouts of the same job sequence."""
 
     iterations: int = Field(20, ge=0, description="iterations; 0 keeps the clone")
-    sequences: Count = Field(4, description="job sequences in an iteration")
+    sequences: Count = Field(8, description="job sequences in an iteration")
     rollouts: int = Field(4, ge=2, description="rollouts of each job sequence")
     temperature: float = Field(
         2.5,
@@ -152,18 +161,18 @@ class ImproveParams(Section):
         description="scores of the clone are divided by this first, so that its choices vary enough to learn from",
     )
     horizon: float = Field(
-        4.0,
+        1.0,
         gt=0,
         le=1000,
         description="a decision is judged by what follows, discounted to 1/e after so many mean JCTs of the heuristic",
     )
-    epochs: Count = Field(2, description="passes over the decisions of an iteration")
+    epochs: Count = Field(1, description="passes over the decisions of an iteration")
     batch_size: Count = Field(1024, description="decisions in a step")
-    learning_rate: Rate = Field(3e-4, description="step size of Adam")
+    learning_rate: Rate = Field(1e-3, description="step size of Adam")
     entropy: float = Field(0.01, ge=0, le=10, description="weight of the entropy bonus, per nat")
     clip: Rate = Field(0.2, description="largest change of a decision's probability ratio that is rewarded")
     gradient_norm: float = Field(1.0, gt=0, le=1000, description="gradients are clipped to this norm")
-    validate_every: Count = Field(5, description="iterations between two checks on the validation episodes")
+    validate_every: Count = Field(4, description="iterations between two checks on the validation episodes")
 
 
 class TeacherParams(Section):
@@ -187,7 +196,7 @@ class RuleListParams(Section):
 
     max_rules: int = Field(8, ge=1, le=100, description="rules in the list, at most")
     polish_rounds: int = Field(
-        2, ge=0, le=20, description="passes that try small changes of the list on training episodes; 0: as distilled"
+        1, ge=0, le=20, description="passes that try small changes of the list on training episodes; 0: as distilled"
     )
 
 
@@ -229,6 +238,7 @@ class EvaluationParams(Section):
             "weighted_fair",
             "wsjf",
             "capped_srpt",
+            "local_srpt",
             "teacher",
             "rule_list",
             "boosted_trees",

@@ -14,7 +14,13 @@ __all__ = ["Student", "fit", "load_policy", "show"]
 
 
 def fit(
-    params: Params, trace: Path, workloads: Path, tuned: Path | None, teacher: str | Path, decisions: Path, out_dir: Path
+    params: Params,
+    trace: Path,
+    workloads: Path,
+    tuned: Path | None,
+    teacher: str | Path,
+    decisions: Path,
+    out_dir: Path,
 ) -> dict[str, Path]:
     """Fit the students that `params.students` names; write <name>.json and <name>.txt to `out_dir`.
 

@@ -31,14 +31,20 @@ if TYPE_CHECKING:
 LIMIT_TOLERANCE = 0.001
 """Share of the mean JCT that a smaller limit tree may cost."""
 
-TRIAL_EPISODES = 32
+TRIAL_EPISODES = 16
 """Training episodes on which the variants of a fit are compared in closed loop, at most."""
 
 Learn = Callable[[Dataset, Bench], Student]
 
 
 def fit_all(
-    params: Params, trace: Path, workloads: Path, tuned: Path | None, teacher: str | Path, decisions: Path, out_dir: Path
+    params: Params,
+    trace: Path,
+    workloads: Path,
+    tuned: Path | None,
+    teacher: str | Path,
+    decisions: Path,
+    out_dir: Path,
 ) -> dict[str, Path]:
     """See `clearsched.students.fit`."""
     profiles, drawn = load_inputs(trace, workloads)
@@ -57,7 +63,7 @@ def fit_all(
         inputs["teacher"] = teacher
     origin = provenance(params.students.model_dump(mode="json"), inputs) | {"expert": expert.name}
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
-    written = {}
+    written: dict[str, Path] = {}
     for name in params.students.names:
         student = improve(name, _learner(name, params), dataset, expert, bench, later, params)
         student = replace(student, evidence={**student.evidence, "provenance": origin})
@@ -93,9 +99,7 @@ def improve(
             best = student
         if done < settings.dagger_rounds:
             places = np.arange(done * settings.dagger_episodes, (done + 1) * settings.dagger_episodes) % len(episodes)
-            visited = record(
-                expert, bench.profiles, [episodes[i] for i in places], "train", actor=student.compiled
-            )
+            visited = record(expert, bench.profiles, [episodes[i] for i in places], "train", actor=student.compiled)
             dataset = dataset.with_decisions(visited)
     assert best is not None
     return replace(best, evidence=_evidence(best, dataset, history))
@@ -115,7 +119,7 @@ def _learner(name: str, params: Params) -> Learn:
             return bench.race(Student(name, stage_rules=tuple(rules), limit_rules=limit), rival)
 
         ranked = boosted_trees.rescored(dataset.stage, settings.boosted_trees, params.seed)
-        rules = rule_list.fastest(rule_list.propose(ranked, settings.rule_list), costs)
+        rules = rule_list.learn(ranked, settings.rule_list)
         rules = rule_list.polish(rules, costs, Columns(dataset.stage.features), settings.rule_list)
         student = Student(name, stage_rules=tuple(rule_list.numbered(rules)))
         return with_limit(student, dataset, bench, settings.limit_tree.leaves)

@@ -1,4 +1,4 @@
-"""The rule list: models of imodels propose it, closed-loop trials choose and polish it.
+"""The rule list: models of imodels find rules, the ones that serve best are put in order, trials polish the list.
 
 A list is read from the top: it is sorted by falling score, so the candidate that meets the earliest rule is chosen.
 """
@@ -6,9 +6,9 @@ A list is read from the top: it is sorted by falling score, so the candidate tha
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.trees import LEAF
 from clearsched.students.dataset import best_rows, ranks, subset
 from clearsched.students.rounding import Columns, simplify
-from clearsched.students.rules import Condition, Rule, flatten
+from clearsched.students.rules import Condition, Rule, flatten, holds
 
 if TYPE_CHECKING:
     from clearsched.params.models import RuleListParams
@@ -27,63 +27,109 @@ PER_DECISION = ("executors_to_decide", "jobs_in_system")
 
 CONFOUNDED = ("job_is_source",)
 """Freed executors mostly sit in the job that is preferred anyway, so this feature goes with the choice without being its
-reason; some models are fitted without it, and trials decide."""
+reason; half of the models are fitted without it."""
 
 MAX_DECISIONS = 3000
-"""Decisions that a proposal is fitted on, evenly taken from all: imodels' trees take seconds on more."""
+"""Decisions that a list is fitted on, evenly taken from all: imodels' trees take seconds on more."""
+
+CONDITION_PRICE = 0.0005
+"""What a condition must save in mean regret (0 to 1) to be worth its reader's time."""
 
 GAIN = 0.0005
-"""Share of the mean JCT that a polished list must save to be preferred."""
+"""Share of the mean JCT that a polished list must save to be preferred, for each condition or rule that it adds."""
 
 FACTORS = (0.7, 0.85, 1.2, 1.4)
 """What polishing multiplies a threshold by; thresholds on whole numbers move by one instead."""
 
+Conditions = tuple[Condition, ...]
 
-def propose(choices: Choices, settings: RuleListParams) -> Iterator[list[Rule]]:
-    """Rule lists of at most `max_rules` rules from several models and targets, each at several sizes.
 
-    Top choices alone do not say which candidate is best when the best is not there, as in the many decisions of which
-    it is gone, so two of the targets are the candidate's rank by the expert's scores.
+def learn(choices: Choices, settings: RuleListParams) -> list[Rule]:
+    """A list of at most `max_rules` rules that chooses as the scores of `choices` do.
+
+    The scores must rank all candidates of a decision, and exp(score - best score) say how good a candidate is next to
+    the best: the top choice alone does not say what to do when the best candidate is not there.
     """
     real = subset(choices, ~choices.trivial)
     keep = np.zeros(len(real.chosen), bool)
     keep[:: max(1, -(-len(keep) // MAX_DECISIONS))] = True
     real = subset(real, keep)
     if len(real.chosen) == 0:
-        yield [Rule((), 0.0)]
-        return
+        return [Rule((), 0.0)]
+    return numbered(simplify(assemble(mine(real, settings), real, settings), real.features))
+
+
+class Mined(NamedTuple):
+    """A conjunction of conditions, and which rows meet it."""
+
+    conditions: Conditions
+    rows: np.ndarray  # bool[n]
+
+
+def mine(real: Choices, settings: RuleListParams) -> list[Mined]:
+    """The rules of several models of imodels, with every part of them; of rules for the same rows the shortest."""
+    columns = Columns(real.features)
+    found: dict[bytes, Mined] = {}
+    for trees in _models(real, settings):
+        for rule in columns.round_rules(flatten(trees)):
+            for length in range(1, len(rule.conditions) + 1):
+                for conditions in itertools.combinations(rule.conditions, length):
+                    rows = np.logical_and.reduce([holds(condition, real.features) for condition in conditions])
+                    known = found.get(key := rows.tobytes())
+                    if known is None or length < len(known.conditions):
+                        found[key] = Mined(conditions, rows)
+    return list(found.values())
+
+
+def assemble(mined: Sequence[Mined], real: Choices, settings: RuleListParams) -> list[Rule]:
+    """Put rules into a list one by one, each where it lowers the regret most, until none pays or the list is full.
+
+    The regret of a decision is 1 - exp(score of the list's choice - best score): 0 if they agree, near 0 for near ties.
+    """
+    first = real.starts[:-1]
+    regret = 1.0 - np.exp(real.score - np.maximum.reduceat(real.score, first)[real.owner])
+    row, count = np.arange(len(regret)), len(regret)
+    place = np.zeros(count, np.int64)  # the rule of each row
+    rules: list[Conditions] = [()]
+
+    def cost(keys: np.ndarray) -> float:
+        """Mean regret if of each decision the row with the lowest key is chosen, the first of equals."""
+        return float(regret[np.minimum.reduceat(keys * count + row, first) % count].mean())
+
+    lowest = cost(place)
+    while len(rules) < settings.max_rules:
+        options = (
+            (cost(2 * place + 1 - later * (2 * (place - i) + 1)) + CONDITION_PRICE * len(rule.conditions), i, n)
+            for i in range(len(rules))
+            for n, rule in enumerate(mined)
+            if (later := rule.rows & (place >= i)).any()
+        )
+        found, i, n = min(options, default=(lowest, 0, 0))
+        if found >= lowest:
+            break
+        lowest = found - CONDITION_PRICE * len(mined[n].conditions)
+        place = np.where(mined[n].rows & (place >= i), i, place + (place >= i))
+        rules.insert(i, mined[n].conditions)
+    return [Rule(conditions, float(len(rules) - 1 - i)) for i, conditions in enumerate(rules)]
+
+
+def _models(real: Choices, settings: RuleListParams) -> Iterator[list[dict[str, Any]]]:
+    """Models of imodels, fitted to the candidates' ranks and to the best ones, as flat trees."""
+    from imodels import FIGSRegressor
+
     rank, sizes = ranks(real), real.sizes[real.owner]
     best = np.zeros(len(rank))
     best[best_rows(real)] = 1.0
-    targets = (1.0 / (1 + rank), 0.5**rank, best)
-    weights = (1.0 / sizes, 1.0 / (1 + rank), np.where(best == 1, 1.0, 1.0 / np.maximum(sizes - 1, 1)))
-    columns = Columns(real.features)
-    for trees in _models(real.features, targets, weights, best, settings):
-        rules = sorted(columns.round_rules(flatten(trees)), key=lambda rule: -rule.value)
-        rules = simplify(rules, real.features)
-        if len(rules) <= settings.max_rules:
-            yield numbered(rules)
-
-
-def _models(
-    features: np.ndarray,
-    targets: Sequence[np.ndarray],
-    weights: Sequence[np.ndarray],
-    best: np.ndarray,
-    settings: RuleListParams,
-) -> Iterator[list[dict[str, Any]]]:
-    """Fitted models of imodels as flat trees."""
-    from imodels import FIGSRegressor
-
+    even = np.where(best == 1, 1.0, 1.0 / np.maximum(sizes - 1, 1))  # the best one weighs as much as all others
     for left_out in (PER_DECISION, (*PER_DECISION, *CONFOUNDED)):
         columns = [i for i, name in enumerate(FEATURE_NAMES) if name not in left_out]
-        for target, weight in itertools.product(targets, weights):
-            for splits in sorted({max(1, settings.max_rules // 2), max(1, settings.max_rules - 1)}):
-                model = FIGSRegressor(max_rules=splits, max_trees=1)
-                with _seeded_ties():
-                    model.fit(features[:, columns], target, sample_weight=weight)
-                yield [from_figs(tree, columns) for tree in model.trees_]
-        yield [_elimination_list(features[:, columns], columns, best, weights[-1], settings)]
+        features = real.features[:, columns]
+        for target, weight in itertools.product((1.0 / (1 + rank), best), (1.0 / sizes, 1.0 / (1 + rank))):
+            model = FIGSRegressor(max_rules=max(1, settings.max_rules - 1), max_trees=1)
+            with _seeded_ties():
+                model.fit(features, target, sample_weight=weight)
+            yield [from_figs(tree, columns) for tree in model.trees_]
+        yield [_elimination_list(features, columns, best, even, settings)]
 
 
 def from_figs(root: Any, columns: Sequence[int]) -> dict[str, list]:
@@ -150,22 +196,12 @@ def numbered(rules: Sequence[Rule]) -> list[Rule]:
     return [Rule(rule.conditions, float(values.index(rule.value))) for rule in rules]
 
 
-Costs = Callable[[list[Rule], "np.ndarray | None"], "np.ndarray | None"]
+Costs = Callable[[list[Rule], np.ndarray | None], np.ndarray | None]
 """Mean JCT (s) of a list on each training episode; None if it falls behind the costs given (`Bench.race`)."""
 
 
-def fastest(proposals: Iterable[list[Rule]], costs: Costs) -> list[Rule]:
-    """The list with the lowest mean JCT, the first of equals."""
-    best, lowest, seen = None, None, set()
-    for rules in proposals:
-        if _key(rules) in seen:
-            continue
-        seen.add(_key(rules))
-        found = costs(rules, lowest)
-        if found is not None and (lowest is None or found.mean() < lowest.mean()):
-            best, lowest = rules, found
-    assert best is not None
-    return best
+Costs = Callable[[list[Rule], np.ndarray | None], np.ndarray | None]
+"""Mean JCT (s) of a list on each training episode; None if it falls behind the costs given (`Bench.race`)."""
 
 
 def polish(rules: list[Rule], costs: Costs, columns: Columns, settings: RuleListParams) -> list[Rule]:
@@ -226,9 +262,7 @@ def _with_condition(rule: Rule, place: int, *instead: Condition) -> Rule:
     return rule._replace(conditions=(*rule.conditions[:place], *instead, *rule.conditions[place + 1 :]))
 
 
-def _moved(
-    rule: Rule, place: int, columns: Columns, factors: Sequence[float], steps: Sequence[int]
-) -> Iterator[Rule]:
+def _moved(rule: Rule, place: int, columns: Columns, factors: Sequence[float], steps: Sequence[int]) -> Iterator[Rule]:
     """The rule with one threshold multiplied by a factor, or moved by a step where the feature is a whole number."""
     condition = rule.conditions[place]
     old = condition.threshold

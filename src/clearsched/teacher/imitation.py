@@ -24,7 +24,7 @@ from clearsched.teacher.choices import entropy, stage_table
 from clearsched.teacher.encoding import Batch, collate
 from clearsched.teacher.network import TeacherNetwork
 from clearsched.teacher.policy import TeacherPolicy
-from clearsched.teacher.rollouts import lockstep
+from clearsched.teacher.rollouts import compact, lockstep
 
 SAMPLE = 4096
 """Decisions that the shift and scale of the network's inputs are taken from."""
@@ -99,10 +99,8 @@ def demonstrate(
             if stage == NONE:
                 stage, limit = int(observation.candidate_stage[0]), simulations[index].workload.num_executors
             else:
-                candidate = int(np.searchsorted(observation.candidate_stage, stage))
-                if observation.candidate_stage[candidate] != stage:
-                    candidate = int(np.flatnonzero(observation.candidate_stage == stage)[0])
-                by_episode[index].append(Example(observation, candidate, int(limit)))
+                candidate = int(np.flatnonzero(observation.candidate_stage == stage)[0])
+                by_episode[index].append(Example(compact(observation), candidate, int(limit)))
             answers.append((stage, limit))
         if driver is None:
             return answers

@@ -17,11 +17,11 @@ from clearsched.problems.dag_jobs.graph import Observation
 from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload
 from clearsched.teacher.baselines import backlog, excess_backlog, group_advantages, without_backlog
-from clearsched.teacher.choices import draw, entropy, log_probability_of_grant
+from clearsched.teacher.choices import draw, entropy, log_probability_of_grant, stage_table
 from clearsched.teacher.encoding import Batch, collate
 from clearsched.teacher.imitation import log_probabilities
 from clearsched.teacher.network import TeacherNetwork
-from clearsched.teacher.rollouts import lockstep
+from clearsched.teacher.rollouts import compact, lockstep
 
 
 class Step(NamedTuple):
@@ -107,11 +107,9 @@ def roll_out(
         candidate, limit, log_probability = choose(network, observations, generator)
         answers = []
         for row, index in enumerate(waiting):
-            step = Step(
-                observations[row], simulations[index].time_s * 1000, candidate[row], limit[row], log_probability[row]
-            )
-            steps[index].append(step)
-            answers.append((int(step.observation.candidate_stage[step.candidate]), step.limit))
+            kept, time_ms = compact(observations[row]), simulations[index].time_s * 1000
+            steps[index].append(Step(kept, time_ms, candidate[row], limit[row], log_probability[row]))
+            answers.append((int(kept.candidate_stage[candidate[row]]), limit[row]))
         return answers
 
     lockstep(simulations, decide)
@@ -126,7 +124,7 @@ def choose(
     with torch.inference_mode():
         batch = collate(observations)
         embedding = network.embed(batch)
-        stages = batch.candidate_table(network.score_stages(batch, embedding), -torch.inf).log_softmax(dim=1)
+        stages = stage_table(network, batch, embedding).log_softmax(dim=1)
         candidate = torch.from_numpy(draw(stages.exp().numpy(), uniform[:, 0]))
         limits = network.score_limits(batch, embedding, batch.first_candidate + candidate).log_softmax(dim=1)
         limit = torch.from_numpy(draw(limits.exp().numpy(), uniform[:, 1])) + 1

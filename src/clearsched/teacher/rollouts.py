@@ -19,3 +19,13 @@ def lockstep(simulations: Sequence[Simulation], decide: Decide) -> None:
         for index, (stage, limit) in zip(waiting, decide(waiting, observations), strict=True):
             simulations[index].act(stage, limit)
         waiting = [index for index in waiting if simulations[index].advance()]
+
+
+def compact(observation: Observation) -> Observation:
+    """The same decision to be kept for later: `observe` leaves room for more rows, which would stay in memory."""
+    return observation._replace(
+        nodes=observation.nodes.copy(),
+        node_job=observation.node_job.copy(),
+        candidates=observation.candidates.copy(),
+        candidate_stage=observation.candidate_stage.copy(),
+    )

@@ -38,7 +38,7 @@ from clearsched.problems.dag_jobs.state import (
     State,
 )
 
-FIFO, SJF_CP, WEIGHTED_FAIR, WSJF, CAPPED_SRPT, LEARNED = range(6)
+FIFO, SJF_CP, WEIGHTED_FAIR, WSJF, CAPPED_SRPT, LOCAL_SRPT, LEARNED = range(7)
 
 EPSILON = 1e-9
 """Keeps the ceiling of a share that is whole, but for rounding, from growing by one."""
@@ -97,6 +97,13 @@ HEURISTICS = {
         (0.4, 3.0),
         "the job with least work left first, up to m times its share of the work left to the power p",
         "this project; after SRPT, Schrage 1968",
+    ),
+    "local_srpt": Heuristic(
+        LOCAL_SRPT,
+        ("p", "m"),
+        (0.4, 1.0),
+        "freed executors stay in their job while it has a stage to run; else as capped SRPT",
+        "this project; Spark's locality with capped SRPT",
     ),
 }
 
@@ -190,36 +197,69 @@ def capped_srpt(state: State, p: float, m: float) -> tuple[int, int]:
     below their limit, the one with least W gets up to its limit; if all are at their limit, the smallest job gets
     everything. Within the job: ready stages first, then the one with most levels below it (MEASURED.md).
     """
+    best, room, smallest = smallest_below_cap(state, p, m)
+    if best != NONE:
+        return deepest_candidate_of(state, best), room
+    if smallest != NONE:
+        return deepest_candidate_of(state, smallest), state.scalar[TO_DECIDE]
+    return NONE, 0
+
+
+@njit(cache=True)
+def local_srpt(state: State, p: float, m: float) -> tuple[int, int]:
+    """Capped SRPT that moves an executor only when its job has nothing for it to run.
+
+    The source job keeps all k executors while it has a candidate, as under fair scheduling in Spark. Else the smallest
+    job below its cap gets up to its cap; if all are at their cap, the executors stay idle: where moving costs as much
+    as the work, an executor beyond the cap comes too late to help.
+    """
+    j = state.scalar[SOURCE_JOB]
+    if is_local(state, j):
+        return deepest_candidate_of(state, j), state.scalar[TO_DECIDE]
+    best, room, _ = smallest_below_cap(state, p, m)
+    if best != NONE:
+        return deepest_candidate_of(state, best), room
+    return NONE, 0
+
+
+@njit(cache=True)
+def smallest_below_cap(state: State, p: float, m: float) -> tuple[int, int, int]:
+    """Of the jobs with a candidate: the one with least work left below its cap, its room, and the one with least work.
+
+    A job's cap is ceil(m E W^p / sum W^p), as in `capped_srpt`. Jobs are NONE where there is none.
+    """
     scalar, job, work = state.scalar, state.job, state.work
     total = 0.0
     for i in range(scalar[NUM_ACTIVE]):
         total += (work[state.active[i], WORK_LEFT_MS] + WORK_OFFSET_MS) ** p
-    best = fallback = NONE
+    best = smallest = NONE
     best_room = 0
     for i in range(scalar[NUM_ACTIVE]):
         j = state.active[i]
         if job[j, NUM_CANDIDATES] == 0:
             continue
-        if fallback == NONE or work[j, WORK_LEFT_MS] < work[fallback, WORK_LEFT_MS]:
-            fallback = j
+        if smallest == NONE or work[j, WORK_LEFT_MS] < work[smallest, WORK_LEFT_MS]:
+            smallest = j
         share = (work[j, WORK_LEFT_MS] + WORK_OFFSET_MS) ** p / total
         room = int(np.ceil(m * scalar[NUM_EXECUTORS] * share - EPSILON)) - executors_held(state, j)
         if room > 0 and (best == NONE or work[j, WORK_LEFT_MS] < work[best, WORK_LEFT_MS]):
             best, best_room = j, room
-    if best != NONE:
-        return deepest_candidate_of(state, best), best_room
-    if fallback != NONE:
-        return deepest_candidate_of(state, fallback), scalar[TO_DECIDE]
-    return NONE, 0
+    return best, best_room, smallest
 
 
 @njit(cache=True)
 def keep_local(state: State) -> tuple[int, int]:
     """The source job's first candidate with all k executors, if the source job is active and has a candidate."""
     j = state.scalar[SOURCE_JOB]
-    if j == NONE or state.job[j, STAGES_LEFT] == 0 or state.job[j, NUM_CANDIDATES] == 0:
-        return NONE, 0
-    return first_candidate_of(state, j), state.scalar[TO_DECIDE]
+    if is_local(state, j):
+        return first_candidate_of(state, j), state.scalar[TO_DECIDE]
+    return NONE, 0
+
+
+@njit(cache=True)
+def is_local(state: State, j: int) -> bool:
+    """Whether the source job j is there, active and has a candidate."""
+    return j != NONE and state.job[j, STAGES_LEFT] > 0 and state.job[j, NUM_CANDIDATES] > 0
 
 
 @njit(cache=True)

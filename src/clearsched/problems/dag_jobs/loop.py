@@ -14,11 +14,13 @@ from clearsched.problems.dag_jobs.heuristics import (
     CAPPED_SRPT,
     FIFO,
     LEARNED,
+    LOCAL_SRPT,
     SJF_CP,
     WEIGHTED_FAIR,
     WSJF,
     capped_srpt,
     fifo,
+    local_srpt,
     sjf_cp,
     weighted_fair,
     wsjf,
@@ -52,6 +54,8 @@ def choose(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray)
         return wsjf(state, parameters[0])
     if code == CAPPED_SRPT:
         return capped_srpt(state, parameters[0], parameters[1])
+    if code == LOCAL_SRPT:
+        return local_srpt(state, parameters[0], parameters[1])
     return NONE, 0
 
 

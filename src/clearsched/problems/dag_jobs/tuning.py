@@ -27,7 +27,7 @@ def grid(params: Params) -> Iterator[tuple[str, dict[str, float]]]:
     for name in HEURISTICS:
         if name in ("weighted_fair", "wsjf"):
             yield from ((name, {"alpha": alpha}) for alpha in alphas)
-        elif name == "capped_srpt":
+        elif name in ("capped_srpt", "local_srpt"):
             yield from ((name, {"p": p, "m": m}) for p in srpt.p for m in srpt.m)
         else:
             yield name, {}

@@ -259,6 +259,7 @@ def test_splits_grow_with_the_data() -> None:
         ({"queries": [23]}, "query 23: must be from 1 to 22"),
         ({"levels": [0]}, "level 0: must be from 1"),
         ({"repetitions": 0}, "repetitions 0: must be from 1"),
+        ({"clock": "sun"}, "clock sun: must be one of processor, wall"),
     ],
 )
 def test_arguments_out_of_range(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -387,6 +388,7 @@ def test_embedded_data_set() -> None:
     for rows in profiles.values():
         check_profile(rows)
     sizes = list(dict.fromkeys(table["size"].to_pylist()))
+    assert sizes == ["0.5g", "1g", "2g", "5g", "10g"]
     names = [(rows[0]["size"], rows[0]["query"]) for rows in profiles.values()]
     assert names == [(size, str(query)) for size in sizes for query in range(1, 23)]
     assert metadata["notice"] == "derived from TPC-H, not comparable to published TPC-H results"

@@ -54,14 +54,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
         {
             "workload": {
                 "executors": 4,
-                "jobs": 12,
+                "jobs": 8,
                 "moving_delay_s": 0.05,
                 "warmup_delay_s": 0.01,
                 "episodes": {"train": 8, "validation": 4, "test": 1},
             },
             "decisions": {"episodes": 5, "held_out": 2},
             "students": {
-                "rule_list": {"max_rules": 6, "polish_rounds": 1},
+                "rule_list": {"max_rules": 4, "polish_rounds": 1},
                 "boosted_trees": {"trees": 12, "depth": 3},
                 "limit_tree": {"leaves": 6},
                 "dagger_rounds": 1,

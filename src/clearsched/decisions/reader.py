@@ -141,7 +141,7 @@ def _open(path: str | Path) -> pq.ParquetFile:
         odd = [f.name for f in expected if f.name not in found.names or found.field(f.name).type != f.type]
         file.close()
         raise ClearschedError(
-            f"{path}: no decision log of this version (column {(odd or ['order or metadata'])[0]}); log the decisions again"
+            f"{path}: no decision log of this version (column {(odd or ['order or metadata'])[0]}); log again"
         )
     return file
 

@@ -107,12 +107,12 @@ class CappedSrptParams(Section):
     """Grid of the two settings of capped SRPT and of local SRPT."""
 
     p: tuple[Exponent, ...] = Field(
-        (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.8),
+        (0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
         min_length=1,
         description="exponents tried: a job's cap goes with its remaining work to the power of p",
     )
     m: tuple[Factor, ...] = Field(
-        (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0),
+        (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0),
         min_length=1,
         description="factors tried: the caps of all jobs together are m times the executors",
     )

@@ -1,4 +1,4 @@
-"""Closed-loop trials while students are fitted: on training episodes to choose within a fit, on validation ones after."""
+"""Closed-loop trials while students are fitted: training episodes to choose within a fit, validation ones after."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Bench:
 
 
 def smallest_good(items: Iterable[tuple[Item, float]], tolerance: float) -> tuple[Item, float]:
-    """The first item whose cost is within a share `tolerance` of the lowest: the simplest, if they come in that order."""
+    """The first item whose cost is within a share `tolerance` of the lowest: the simplest, if sorted so."""
     found = list(items)
     bar = min(cost for _, cost in found) * (1 + tolerance)
     return next((item, cost) for item, cost in found if cost <= bar)

@@ -128,14 +128,14 @@ def _learner(name: str, params: Params) -> Learn:
 
 
 def with_limit(student: Student, dataset: Dataset, bench: Bench, leaves: int) -> Student:
-    """The student with the smallest limit tree that schedules nearly as well as the best one on the training episodes."""
+    """The student with the smallest limit tree that schedules nearly as well as the best one."""
     variants = (replace(student, limit_rules=tuple(rules)) for rules in limit_tree.variants(dataset, leaves))
     chosen, _ = smallest_good(((variant, bench.train_jct_s(variant)) for variant in variants), LIMIT_TOLERANCE)
     return chosen
 
 
 def _evidence(student: Student, dataset: Dataset, history: list[float]) -> dict[str, Any]:
-    """How the student did, and how often its rules apply: shares of the candidates, of the chosen ones for the limit."""
+    """How the student did, and how often its rules apply: share of the candidates, of the decisions for the limit."""
     chosen = dataset.limit.features[dataset.limit.starts[:-1]]
     shares = {
         key: np.round(np.bincount(first_rule(rules, rows), minlength=len(rules)) / max(len(rows), 1), 4).tolist()
@@ -154,7 +154,7 @@ def _evidence(student: Student, dataset: Dataset, history: list[float]) -> dict[
 
 def _tell(name: str, rounds: int, jct_s: float, episodes: int, decisions: int) -> None:
     print(
-        f"{name}: {rounds} DAgger rounds, {decisions:,} decisions: mean JCT {jct_s:.1f} s on {episodes} validation episodes",
+        f"{name}: {rounds} DAgger rounds, {decisions:,} decisions: JCT {jct_s:.1f} s on {episodes} validation episodes",
         file=sys.stderr,
         flush=True,
     )

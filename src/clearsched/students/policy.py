@@ -100,7 +100,7 @@ def load_policy(path: str | Path) -> Student:
     """Read and check a student's JSON; conditions and thresholds count as they stand there.
 
     Raises:
-        ClearschedError: the file is missing or no JSON, a feature is unknown, or a list of rules or a tree is malformed.
+        ClearschedError: the file is missing or no JSON, a feature is unknown, or a rule or tree is malformed.
     """
     path = Path(path)
     content = read_json(path)

@@ -27,7 +27,7 @@ class Columns:
         return bool(self._whole[feature])
 
     def round(self, feature: int, threshold: float) -> float:
-        """The number with the fewest digits that splits the rows nearly as `threshold` does; exactly if all are whole."""
+        """The number with the fewest digits that splits the rows nearly as `threshold` does; whole numbers exactly."""
         if self._whole[feature]:
             return float(np.ceil(threshold))
         values = self._values[:, feature]

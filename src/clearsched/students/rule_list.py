@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,8 +26,8 @@ PER_DECISION = ("executors_to_decide", "jobs_in_system")
 """Features that all candidates of a decision share: they can't tell one from another, and mislead small models."""
 
 CONFOUNDED = ("job_is_source",)
-"""Freed executors mostly sit in the job that is preferred anyway, so this feature goes with the choice without being its
-reason; half of the models are fitted without it."""
+"""Freed executors mostly sit in the job that is preferred anyway, so this feature goes with the choice without being
+its reason; half of the models are fitted without it."""
 
 MAX_DECISIONS = 3000
 """Decisions that a list is fitted on, evenly taken from all: imodels' trees take seconds on more."""
@@ -196,11 +196,7 @@ def numbered(rules: Sequence[Rule]) -> list[Rule]:
     return [Rule(rule.conditions, float(values.index(rule.value))) for rule in rules]
 
 
-Costs = Callable[[list[Rule], np.ndarray | None], np.ndarray | None]
-"""Mean JCT (s) of a list on each training episode; None if it falls behind the costs given (`Bench.race`)."""
-
-
-Costs = Callable[[list[Rule], np.ndarray | None], np.ndarray | None]
+Costs: TypeAlias = Callable[[list[Rule], np.ndarray | None], np.ndarray | None]
 """Mean JCT (s) of a list on each training episode; None if it falls behind the costs given (`Bench.race`)."""
 
 
@@ -237,8 +233,8 @@ def polish(rules: list[Rule], costs: Costs, columns: Columns, settings: RuleList
 def neighbours(rules: Sequence[Rule], columns: Columns, max_rules: int) -> list[list[Rule]]:
     """The lists that differ by one change.
 
-    A rule or condition less, a threshold moved, two rules in the other order, or, where a rule more is allowed, a second
-    rule just below one, with one of its conditions looser or dropped.
+    A rule or condition less, a threshold moved, two rules in the other order, or, where a rule more is allowed, a
+    second rule just below one, with one of its conditions looser or dropped.
     """
     found = []
     for i, rule in enumerate(rules[:-1]):

@@ -147,7 +147,7 @@ def _paths(tree: dict[str, Any], node: int) -> list[tuple[tuple[Condition, ...],
 
 
 def tighten(conditions: Sequence[Condition]) -> tuple[Condition, ...] | None:
-    """The same set of rows with at most two conditions a feature, in order of FEATURES; None if no row can meet them."""
+    """The same rows with at most two conditions a feature, in order of FEATURES; None if no row can meet them."""
     bounds: dict[int, list[float]] = {}
     for condition in conditions:
         low_high = bounds.setdefault(condition.feature, [-np.inf, np.inf])

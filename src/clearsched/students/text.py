@@ -69,7 +69,8 @@ def _stage_trees(trees: Sequence[dict[str, Any]]) -> list[str]:
     for feature in sorted(splits, key=lambda f: (-gain[f], f)):
         described = FEATURES[feature]
         lines.append(
-            f"  {described.name:<24}{described.unit or '-':<12}{100 * gain[feature] / whole:>6.1f} %{splits[feature]:>9}"
+            f"  {described.name:<24}{described.unit or '-':<12}"
+            f"{100 * gain[feature] / whole:>6.1f} %{splits[feature]:>9}"
         )
     return [*lines, "", *_tree_rules(trees, min(TREES_SHOWN, len(trees)))]
 

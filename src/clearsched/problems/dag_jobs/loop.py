@@ -94,7 +94,7 @@ def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
     return s, min(held + requested, state.scalar[NUM_EXECUTORS])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def run_episode(state: State, policy: Compiled) -> None:
     """Run an episode from its start to its end."""
     rows = np.empty((len(state.stage), NUM_FEATURES), np.float32)

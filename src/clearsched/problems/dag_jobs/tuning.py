@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numba import get_num_threads
 
 from clearsched.files import provenance, write_json
 from clearsched.policies import heuristic
@@ -39,15 +41,23 @@ def tune(params: Params, trace: Path, workloads: Path, out_tuning: Path, out_tun
     Writes a table of schema `TUNING` and a JSON file: the parameters of each heuristic, and under `best` the name of
     the heuristic with the lowest mean job completion time.
     """
+    from rich.console import Console
     from rich.progress import track
 
     profiles, drawn = load_inputs(trace, workloads)
     episodes = drawn.split("validation")
     settings = list(grid(params))
-    means = np.empty(len(settings))
-    for index, (name, values) in enumerate(track(settings, "tuning heuristics", transient=True)):
-        results = heuristic(name, **values).run(profiles, episodes)
-        means[index] = np.mean([result.avg_jct_s for result in results])
+
+    def mean_jct_s(setting: tuple[str, dict[str, float]]) -> float:
+        results = heuristic(setting[0], **setting[1]).run(profiles, episodes)
+        return float(np.mean([result.avg_jct_s for result in results]))
+
+    mean_jct_s(settings[0])  # compiles the loop, which threads could not do at once
+    # The loop releases the interpreter's lock; a setting's result does not depend on which thread runs it.
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        found = pool.map(mean_jct_s, settings)
+        bar = track(found, "tuning heuristics", len(settings), transient=True, console=Console(stderr=True))
+        means = np.array(list(bar))
     names = [name for name, _ in settings]
     best = {name: min((i for i, n in enumerate(names) if n == name), key=means.__getitem__) for name in HEURISTICS}
     tuned: dict[str, Any] = {name: settings[index][1] for name, index in best.items()}

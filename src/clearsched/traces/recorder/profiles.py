@@ -13,6 +13,8 @@ from clearsched.traces.recorder.eventlog import Run
 Clock = Literal["processor", "wall"]
 """How long a task took: the processor time that it used, or its finish minus its launch."""
 
+AGAIN = "delete query-<number>.json of this size and level in the work folder and record again"
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -125,8 +127,7 @@ def match_cold(where: str, reference: Run, cold: Run) -> list[int | None]:
         if rest == found:
             return [None if index == extra else index - (index > extra) for index in range(len(reference))]
     raise ClearschedError(
-        f"{where}, run 0: {len(cold)} stages with other dependencies than the timed runs' {len(reference)}; "
-        "record the query again"
+        f"{where}, run 0: {len(cold)} stages with other dependencies than the timed runs' {len(reference)}; {AGAIN}"
     )
 
 
@@ -137,11 +138,10 @@ def _check_same(where: str, reference: Run, timed: Sequence[Run]) -> None:
         if [stage.parents for stage in run] != parents:
             raise ClearschedError(
                 f"{where}, run {number}: {len(run)} stages with other dependencies than the first run's "
-                f"{len(reference)}; record the query again"
+                f"{len(reference)}; {AGAIN}"
             )
         counts = [stage.num_tasks for stage in run]
         if counts != tasks:
             raise ClearschedError(
-                f"{where}, run {number}: tasks by stage {counts} where the first run had {tasks}; "
-                "record the query again"
+                f"{where}, run {number}: tasks by stage {counts} where the first run had {tasks}; {AGAIN}"
             )

@@ -140,9 +140,8 @@ def record_tpch(
         `out`.
 
     Raises:
-        ClearschedError: pyspark, tpchgen-cli or Java is missing; an argument is out of range; Spark failed;
-        two runs
-            of a query differ in their stages.
+        ClearschedError: pyspark, tpchgen-cli or Java is missing; an argument is out of range; Spark failed; two
+            timed runs of a query differ in their stages.
     """
     plan = Plan(
         tuple(sorted(set(scale_factors))),
@@ -185,6 +184,8 @@ def check_plan(plan: Plan) -> None:
         for value in values:
             if not low <= value <= high:
                 raise ClearschedError(f"{name} {value:g}: must be from {low:g} to {high:g}")
+    if plan.clock not in DURATION_MEANING:
+        raise ClearschedError(f"clock {plan.clock}: must be one of {', '.join(DURATION_MEANING)}")
     if not plan.scale_factors or not plan.levels:
         raise ClearschedError("nothing to record: give at least one scale factor and one level")
 

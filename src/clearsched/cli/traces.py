@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,14 @@ import typer
 from clearsched.cli.options import OutFile, ParamsFile, TraceFile, print_json
 
 app = typer.Typer(name="traces", help="Where jobs come from.", no_args_is_help=True)
+
+
+class Clock(StrEnum):
+    """What a task's duration is measured by."""
+
+    processor = "processor"
+    wall = "wall"
+
 
 Profiles = Annotated[Path, typer.Argument(help="Job profiles: a trace (Parquet) or a folder of tpch-decima files.")]
 
@@ -69,6 +78,9 @@ def record_tpch(
         list[int] | None, typer.Option(min=1, max=22, help="A query's number; give it once for each. Default: all 22.")
     ] = None,
     driver_memory: Annotated[str, typer.Option(help="Heap of each Spark application, in Java's notation.")] = "5g",
+    clock: Annotated[
+        Clock, typer.Option(help="Task durations by processor time, or finish minus launch.")
+    ] = Clock.processor,
     note: Annotated[str, typer.Option(help="A sentence for the metadata, for example what else ran.")] = "",
 ) -> None:
     """Record the 22 TPC-H queries on Apache Spark; needs the extra `spark` and Java 17 or newer."""
@@ -82,5 +94,6 @@ def record_tpch(
         work=work,
         queries=query,
         driver_memory=driver_memory,
+        clock=clock.value,
         note=note,
     )

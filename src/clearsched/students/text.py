@@ -34,7 +34,8 @@ def render(student: Student) -> str:
     else:
         lines += _tree_rules(student.limit_trees, len(student.limit_trees))
         used += [feature for tree in student.limit_trees for feature in tree["feature"] if feature != LEAF]
-    lines += ["", "What the features are", "", *_glossary(sorted(set(used)))]
+    if used:
+        lines += ["", "What the features are", "", *_glossary(sorted(set(used)))]
     return "\n".join(lines) + "\n"
 
 

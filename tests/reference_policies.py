@@ -207,7 +207,9 @@ def local_srpt(p: float, m: float) -> Policy:
     def policy(simulator: ReferenceSimulator) -> Answer:
         jobs = with_candidate(simulator)
         if simulator.source in jobs:
-            return deepest(simulator, simulator.source), simulator.k
+            return deepest(simulator, simulator.source), simulator.num_executors - simulator.held_before(
+                simulator.source
+            )
         left = {job: work_left(job) for job in simulator.active}
         limits = caps(simulator, left, p, m)
         below = [job for job in jobs if simulator.held_before(job) < limits[job]]

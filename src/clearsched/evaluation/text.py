@@ -57,6 +57,7 @@ def render(
 def _comparison_lines(rows: list[dict]) -> list[str]:
     header = ["policy", "kind", "settings", "choice", "JCT (s)", "CI (s)", "difference (s)", "CI (s)", "(%)"]
     body = []
+    largest = max(row["mean_jct_s"] for row in rows)
     for row in rows:
         is_reference = row["policy"] == row["reference"]
         difference = ["reference", "", ""] if is_reference else _difference_cells(row)
@@ -66,12 +67,17 @@ def _comparison_lines(rows: list[dict]) -> list[str]:
                 row["kind"],
                 row["settings"],
                 row["mode"],
-                f"{row['mean_jct_s']:.1f}",
-                _ends(row["ci_low_s"], row["ci_high_s"], "{:.1f}"),
+                _seconds(largest).format(row["mean_jct_s"]),
+                _ends(row["ci_low_s"], row["ci_high_s"], _seconds(largest)),
                 *difference,
             ]
         )
     return layout(header, body, left=4)
+
+
+def _seconds(largest: float) -> str:
+    """Three or four digits that matter, the same number of decimals in the whole column."""
+    return "{:.1f}" if largest >= 100 else "{:.2f}"
 
 
 def _difference_cells(row: dict) -> list[str]:

@@ -116,7 +116,7 @@ def _draw_panel(axes: Axes, name: str, runs: Runs, jobs: pa.Table, colours: Any,
         zorder=3,
     )
     axes.set_ylim(0, num_executors + 2 * strip)
-    ticks = np.unique(np.linspace(0, num_executors - 1, min(num_executors, 6)).round().astype(int))
+    ticks = np.arange(0, num_executors, max(1, -(-num_executors // 6)))
     axes.set_yticks(ticks + 0.5, [str(tick) for tick in ticks])
     mean = float(np.mean(jobs["jct_s"].to_numpy()))
     axes.set_title(f"{label(name)}: mean JCT {mean:.1f} s", loc="left")

@@ -43,13 +43,16 @@ def _look(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_means(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    digits = 1 if max(row["mean_jct_s"] for row in rows) >= 100 else 2
     for place, row in enumerate(rows):
         mean = row["mean_jct_s"]
         below, above = mean - row["ci_low_s"], row["ci_high_s"] - mean
         spread = [[below], [above]] if np.isfinite(below + above) else None
         axes.errorbar([mean], [place], xerr=spread, **_look(row))
         right = max(mean, row["ci_high_s"]) if np.isfinite(row["ci_high_s"]) else mean
-        axes.annotate(f"{mean:.1f}", (right, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
+        axes.annotate(
+            f"{mean:.{digits}f}", (right, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8
+        )
     axes.set_yticks(range(len(rows)), [label(row["policy"]) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ def draw(results_dir: Path) -> style.Drawing:
     path = results_dir / "students" / "rule_list.json"
     policy = read_json(path)
     stage_rows, limit_rows = stage_rules(policy, path), limit_rules(policy, path)
+    units = policy.get("units", {})
     blocks = [
         (
             "Which stage? A candidate gets the score of the first row that fits; the highest score is chosen.",
@@ -44,7 +46,9 @@ def draw(results_dir: Path) -> style.Drawing:
         ),
         ("How many executors may its job hold? The first row that fits the chosen stage.", limit_rows),
     ]
-    wrapped = [[_wrap(_sentence(row, place), CONDITION_IN) for place, row in enumerate(rows)] for _, rows in blocks]
+    wrapped = [
+        [_wrap(_sentence(row, place, units), CONDITION_IN) for place, row in enumerate(rows)] for _, rows in blocks
+    ]
     heights = [0.42 + sum(_row_height(lines) for lines in block) + 0.12 for block in wrapped]
     height = 2 * MARGIN_IN + sum(heights)
     figure = style.new_figure(height_in=height)
@@ -98,8 +102,9 @@ def _rule_objects(policy: Any, key: str, needed: Sequence[str], where: Path) -> 
     return rules
 
 
-def _sentence(row: Row, place: int) -> str:
-    text = row.condition.strip()
+def _sentence(row: Row, place: int, units: Mapping[str, str]) -> str:
+    """The condition in words, each number with the unit of its feature."""
+    text = re.sub(r"(\w+) (<=|>=|<|>) (\S+)", lambda m: f"{m[0]} {units.get(m[1], '')}".rstrip(), row.condition.strip())
     if not text or text.lower() in ("else", "otherwise", "true"):
         return "otherwise"
     return f"if {text}" if place == 0 else f"else if {text}"

@@ -14,7 +14,7 @@ import numpy as np
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.policies import CompiledPolicy, tree_policy
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
 from clearsched.problems.dag_jobs.loop import Compiled
 from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
@@ -92,6 +92,7 @@ class Student:
                     entry["share"] = share
             else:
                 content[tree_key] = {"trees": list(trees)}
+        content["units"] = {feature.name: feature.unit for feature in FEATURES if feature.unit}
         content |= {key: value for key, value in self.evidence.items() if key != "shares"}
         write_json(path, content)
 
@@ -112,7 +113,7 @@ def load_policy(path: str | Path) -> Student:
     columns = _columns(content.get("features"), path)
     stage_rules, stage_trees = _choice(content, "rules", "score", "stage", columns, path)
     limit_rules, limit_trees = _choice(content, "limit_rules", "limit_share", "limit", columns, path)
-    known = {"name", "kind", "features", "rules", "limit_rules", "stage", "limit"}
+    known = {"name", "kind", "features", "units", "rules", "limit_rules", "stage", "limit"}
     evidence = {key: value for key, value in content.items() if key not in known}
     shares = {
         key: [entry["share"] for entry in content[key]]

@@ -215,7 +215,8 @@ def local_srpt(state: State, p: float, m: float) -> tuple[int, int]:
     """
     j = state.scalar[SOURCE_JOB]
     if is_local(state, j):
-        return deepest_candidate_of(state, j), state.scalar[TO_DECIDE]
+        # It may hold all executors: the limit does not depend on how many happen to be free, so it can be learned.
+        return deepest_candidate_of(state, j), state.scalar[NUM_EXECUTORS] - executors_held(state, j)
     best, room, _ = smallest_below_cap(state, p, m)
     if best != NONE:
         return deepest_candidate_of(state, best), room

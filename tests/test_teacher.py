@@ -348,6 +348,18 @@ def test_run_makes_the_choices_of_decide(profiles: Profiles, network: TeacherNet
     assert simulation.result().completion_ms.tolist() == policy.run(profiles, [episode])[0].completion_ms.tolist()
 
 
+def test_the_temperature_gives_the_entropy_asked_for(profiles: Profiles) -> None:
+    network, seen = new_network(), observations(profiles)
+    network.soften(0.01)
+    several = [observation for observation in seen if len(observation.candidates) > 1]
+    wanted = 0.5 * np.mean([np.log(len(observation.candidates)) for observation in several])
+    network.soften(policy_gradient.temperature_for(network, several, wanted))
+    answers = TeacherPolicy(network).decide(several)
+    found = [-(answer.stage_probability * np.log(answer.stage_probability)).sum() for answer in answers]
+    assert np.mean(found) == pytest.approx(wanted, rel=1e-3)
+    assert policy_gradient.temperature_for(network, several, wanted / 2) == 1
+
+
 def test_softening_keeps_the_best_choice(profiles: Profiles) -> None:
     network = new_network()
     before = TeacherPolicy(network).decide(observations(profiles))

@@ -151,14 +151,14 @@ class CloneParams(Section):
 class ImproveParams(Section):
     """Policy gradient; the baseline of a rollout is the mean over the rollouts of the same job sequence."""
 
-    iterations: int = Field(20, ge=0, description="iterations; 0 keeps the clone")
+    iterations: int = Field(16, ge=0, description="iterations; 0 keeps the clone")
     sequences: Count = Field(8, description="job sequences in an iteration")
     rollouts: int = Field(4, ge=2, description="rollouts of each job sequence")
-    temperature: float = Field(
-        2.5,
+    exploration: float = Field(
+        0.25,
         gt=0,
-        le=100,
-        description="scores of the clone are divided by this first, so that its choices vary enough to learn from",
+        le=5,
+        description="mean entropy of the stage choice at the start in nats: a clone that is sure of all tries nothing",
     )
     horizon: float = Field(
         1.0,
@@ -211,7 +211,7 @@ class BoostedTreesParams(Section):
 class LimitTreeParams(Section):
     """The tree that says how many executors a job may hold."""
 
-    leaves: int = Field(16, ge=2, le=256, description="leaves, at most")
+    leaves: int = Field(8, ge=2, le=256, description="leaves, at most")
 
 
 class StudentsParams(Section):

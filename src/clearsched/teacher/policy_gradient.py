@@ -19,7 +19,7 @@ from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Wor
 from clearsched.teacher.baselines import backlog, excess_backlog, group_advantages, without_backlog
 from clearsched.teacher.choices import draw, entropy, log_probability_of_grant, stage_table
 from clearsched.teacher.encoding import Batch, collate
-from clearsched.teacher.imitation import log_probabilities
+from clearsched.teacher.imitation import SAMPLE, log_probabilities
 from clearsched.teacher.network import TeacherNetwork
 from clearsched.teacher.rollouts import compact, lockstep
 
@@ -68,6 +68,23 @@ def improve(
         steps, advantages, jct_s = collect(network, profiles, sequences, params.rollouts, generator, horizon_ms)
         loss, mean_entropy = update(network, optimiser, steps, advantages, params, generator)
         yield Iteration(loss, mean_entropy, jct_s)
+
+
+def temperature_for(network: TeacherNetwork, observations: Sequence[Observation], entropy_nats: float) -> float:
+    """What the scores must be divided by for a mean entropy of the stage choice of `entropy_nats`, by bisection.
+
+    At least 1 (a network that already varies that much stays as it is) and at most 1000 (single candidates have no
+    entropy whatever the temperature).
+    """
+    with torch.inference_mode():
+        batch = collate(observations[:SAMPLE])
+        scores = stage_table(network, batch, network.embed(batch))
+        low, high = 0.0, np.log(1000.0)
+        for _ in range(40):
+            middle = (low + high) / 2
+            enough = float(entropy((scores / np.exp(middle)).log_softmax(dim=1)).mean()) >= entropy_nats
+            low, high = (low, middle) if enough else (middle, high)
+    return float(np.exp(low))
 
 
 def collect(

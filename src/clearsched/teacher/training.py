@@ -21,10 +21,10 @@ from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import Workload
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.teacher.checkpoints import save_checkpoint
-from clearsched.teacher.imitation import Epoch, clone
+from clearsched.teacher.imitation import Epoch, clone, demonstrate
 from clearsched.teacher.network import TeacherNetwork
 from clearsched.teacher.policy import TeacherPolicy
-from clearsched.teacher.policy_gradient import improve
+from clearsched.teacher.policy_gradient import improve, temperature_for
 from clearsched.workloads import Workloads, load_inputs
 
 if TYPE_CHECKING:
@@ -149,7 +149,9 @@ def run_clone(
         progress.update(task, advance=1, description=f"teacher: cloning, {accuracy}")
 
     clone(training.network, training.profiles, episodes, expert.compiled, params.clone, generator, report)
-    training.network.soften(params.improve.temperature)
+    examples = demonstrate(training.profiles, episodes[: params.clone.episodes], expert.compiled)
+    observations = [example.observation for example in examples]
+    training.network.soften(temperature_for(training.network, observations, params.improve.exploration))
     jct_s = training.validate("clone")
     for index, epoch in enumerate(epochs):
         last = index == len(epochs) - 1

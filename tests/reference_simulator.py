@@ -4,7 +4,8 @@ It exists to check the compiled simulator against something that was written ind
 beside the rules: executors are objects, free pools are lists, commitments are dicts of dicts, the queue is a `heapq`,
 and every count (demand, moving, committed) is counted anew each time it is asked for. Nothing here is fast on purpose.
 
-Section numbers (§1 to §9) refer to SIMULATOR.md, the page of the reference semantics. All times are whole milliseconds.
+Section numbers (§1 to §9) refer to docs/simulator.md, the page of the reference semantics. All times are whole
+milliseconds.
 The rules are those of the simulator published with Decima (Mao et al., SIGCOMM 2019).
 """
 

@@ -1,6 +1,6 @@
 """The compiled simulator on episodes whose course is known: golden files, and instances stepped by hand.
 
-Rows of decisions are [time_ms, [source job, stage of the key], k, target, requested, committed] (SIMULATOR.md §9).
+Rows of decisions are [time_ms, [source job, stage of the key], k, target, requested, committed] (docs/simulator.md §9).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 from clearsched.errors import ClearschedError
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs import engine
+from clearsched.problems.dag_jobs import promises
 from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.loop import Compiled
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles, level_table
@@ -244,13 +244,13 @@ def test_promises_keep_their_place_until_they_are_used_up() -> None:
     state = start(compile_profiles(trace), workload)
     reference = ReferenceSimulator([[]], [0], fair, num_executors=6)
     for to, count in [(0, 1), (1, 1), (0, 1)]:
-        engine.promise(state, 2, to, count)
+        promises.promise(state, 2, to, count)
         reference.promise("key", to, count)
-    taken = [(engine.take_promise(state, 2), reference.take_promise("key")) for _ in range(2)]
+    taken = [(promises.take_promise(state, 2), reference.take_promise("key")) for _ in range(2)]
     assert taken == [(0, 0), (0, 0)]  # the second promise to stage 0 joined the first
-    engine.promise(state, 2, 0, 1)
+    promises.promise(state, 2, 0, 1)
     reference.promise("key", 0, 1)
-    taken = [(engine.take_promise(state, 2), reference.take_promise("key")) for _ in range(2)]
+    taken = [(promises.take_promise(state, 2), reference.take_promise("key")) for _ in range(2)]
     assert taken == [(1, 1), (0, 0)]  # used up, it came back at the end
 
 

@@ -102,7 +102,7 @@ def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay
 
 
 def decision_rows(result: EpisodeResult) -> list[list[Any]]:
-    """Decisions of the compiled simulator as the rows of SIMULATOR.md §9."""
+    """Decisions of the compiled simulator as the rows of docs/simulator.md §9."""
     assert result.decisions is not None
     rows = []
     for time, job, stage_of_key, k, target_job, target_stage, requested, committed in result.decisions.tolist():

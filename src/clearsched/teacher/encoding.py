@@ -1,8 +1,8 @@
 """Many pending decisions as one graph: the arrays of `Observation`s joined with offsets, on scales a network likes.
 
 Counts and times span four orders of magnitude, so they enter as logarithms. Jobs also get their shares of the cluster
-by work left to several powers: what the best readable rules are made of (MEASURED.md, capped SRPT), so that those rules
-are close to linear here.
+by work left to several powers: what the best readable rules are made of (docs/heuristics.md, capped SRPT), so that
+those rules are close to linear here.
 """
 
 from __future__ import annotations

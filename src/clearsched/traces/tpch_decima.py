@@ -136,7 +136,7 @@ def read_pickled(stream: io.BytesIO, where: str) -> Any:
 def _profile(
     profile: int, query: int, size: str, adjacency: np.ndarray, stages: dict[int, dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The rows of one profile; number of tasks before cleaning, durations after (SIMULATOR.md §1)."""
+    """The rows of one profile; number of tasks before cleaning, durations after (docs/simulator.md §1)."""
     rows = []
     for stage in range(len(adjacency)):
         tables = stages[stage]

@@ -17,7 +17,7 @@ from clearsched.schemas import TRACE, WAVES, conform, read_table, write_table
 
 @dataclass(frozen=True)
 class Trace:
-    """Job profiles: each a DAG of stages with measured task durations (SIMULATOR.md §1).
+    """Job profiles: each a DAG of stages with measured task durations (docs/simulator.md §1).
 
     Attributes:
         stages: table of schema `TRACE`, one row a stage, sorted by (profile, stage).

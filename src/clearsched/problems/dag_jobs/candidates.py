@@ -1,4 +1,4 @@
-"""Which stages a decision may choose (SIMULATOR.md §4), and what heuristics read of the jobs."""
+"""Which stages a decision may choose (docs/simulator.md §4), and what heuristics read of the jobs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The event loop: the rules of SIMULATOR.md §5 and §6.
+"""The event loop: the rules of docs/simulator.md §5 and §6.
 
 `advance` runs events until a decision is pending or the episode is over; `commit` carries out an answer. Nine events
 in ten are "the executor goes on with the next task of its stage"; `advance` handles these inline on local arrays,
-since calls that pass the whole state cost more than the event itself (MEASURED.md). Everything else is a function.
+since calls that pass the whole state cost more than the event itself. Everything else is a function.
 
 Invariants between events: RUNNING of a stage is the number of its executors; ATTACHED of a job is its RUNNING
 summed plus POOL; the heap holds one entry a running task; the promises of a key are at most the executors that can
@@ -14,27 +14,24 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from clearsched.problems.dag_jobs.candidates import (
-    demand,
-    first_candidate_overall,
-    in_frontier,
-)
-from clearsched.problems.dag_jobs.profiles import ADD_MS, FIRST_WAVE, FRESH, LENGTH, MEAN_MS, OFFSET, REST_WAVE
+from clearsched.problems.dag_jobs.candidates import demand, in_frontier
+from clearsched.problems.dag_jobs.durations import task_duration_ms
+from clearsched.problems.dag_jobs.executors import back_up, dispatch, set_ready, start_task
+from clearsched.problems.dag_jobs.heap import sift_down
+from clearsched.problems.dag_jobs.logs import log_decision, log_task
+from clearsched.problems.dag_jobs.profiles import FRESH, REST_WAVE
+from clearsched.problems.dag_jobs.promises import promise, remove_entry
 from clearsched.problems.dag_jobs.state import (
     ARRIVAL_MS,
     ATTACHED,
     BASE,
     CANDIDATE,
-    COMMITTED,
     COMPLETION_MS,
-    ENTRY_COUNT,
     ENTRY_KEY,
-    ENTRY_NEXT,
     ENTRY_TO,
     EVENT_MS,
     EVENT_NUMBER,
     EVENT_STAGE,
-    FREE_ENTRY,
     GLOBAL_POOL,
     GRANTED,
     HEAP_SIZE,
@@ -42,7 +39,6 @@ from clearsched.problems.dag_jobs.state import (
     KEY,
     MEAN_DURATIONS,
     MOVING,
-    MOVING_DELAY_MS,
     NEXT_ARRIVAL,
     NEXT_NUMBER,
     NONE,
@@ -55,12 +51,7 @@ from clearsched.problems.dag_jobs.state import (
     OPENED_COUNT,
     POOL,
     PROFILE_STAGE,
-    PROMISED,
-    READY_AT,
-    READY_COUNT,
     READY_DETACHED,
-    READY_GLOBAL,
-    READY_KIND,
     READY_POOL,
     READY_STAGE,
     RECORD_DECISIONS,
@@ -81,14 +72,10 @@ from clearsched.problems.dag_jobs.state import (
     WAITING,
     State,
     activate,
-    mix,
     open_round_of_global_pool,
 )
 
 FAR = np.iinfo(np.int64).max
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-LOW = np.uint64(0xFFFFFFFF)
-HALF = np.uint64(32)
 
 
 @njit(cache=True)
@@ -169,9 +156,6 @@ def commit(state: State, s: int, requested: int) -> int:
     scalar[TO_DECIDE] = k - committed
     scalar[NUM_DECISIONS] += 1
     return committed
-
-
-# Events ----------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True)
@@ -288,284 +272,3 @@ def complete_job(state: State, j: int) -> None:
     scalar[NUM_ACTIVE] -= 1
     for i in range(position, scalar[NUM_ACTIVE]):
         active[i] = active[i + 1]
-
-
-# Executors ---------------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def set_ready(state: State, kind: int, at: int, count: int, key: int) -> None:
-    """Name the executors that the next dispatch takes: `count` of them, at a pool, a stage or nowhere."""
-    scalar = state.scalar
-    scalar[READY_KIND], scalar[READY_AT], scalar[READY_COUNT], scalar[KEY] = kind, at, count, key
-
-
-@njit(cache=True)
-def dispatch(state: State) -> None:
-    """Send ready executors where the promises of their key say (SIMULATOR.md §5)."""
-    scalar, stage, job = state.scalar, state.stage, state.job
-    key, kind, at = scalar[KEY], scalar[READY_KIND], scalar[READY_AT]
-    attached, wave = NONE, FRESH
-    if kind == READY_POOL:
-        attached = at
-    elif kind == READY_STAGE:
-        attached, wave = stage[at, JOB], FIRST_WAVE
-    while state.key_head[key] != NONE and scalar[READY_COUNT] > 0:
-        to = take_promise(state, key)
-        scalar[READY_COUNT] -= 1
-        if kind == READY_GLOBAL:
-            scalar[GLOBAL_POOL] -= 1
-        elif kind == READY_POOL:
-            job[at, POOL] -= 1
-        if to == NONE:
-            if attached != NONE and job[attached, TASKS_LEFT] > 0:
-                park(state, attached)
-            else:
-                detach(state, attached)
-                park(state, NONE)
-        elif stage[to, UNSTARTED] == 0:
-            back_up(state, attached, wave)
-        elif stage[to, JOB] != attached:
-            move(state, attached, to)
-        elif in_frontier(state.stage, to):
-            start_task(state, to, wave)
-        else:
-            park(state, attached)
-
-
-@njit(cache=True)
-def back_up(state: State, attached: int, wave: int) -> None:
-    """Use an executor whose stage has no task left: its job's first frontier stage with demand, else any candidate."""
-    stage, job = state.stage, state.job
-    if attached != NONE:
-        best = NONE
-        for s in range(job[attached, BASE], job[attached, BASE] + job[attached, NUM_STAGES]):
-            if (
-                in_frontier(state.stage, s)
-                and demand(state.stage, s) > 0
-                and (best == NONE or stage[s, OPENED] < stage[best, OPENED])
-            ):
-                best = s
-        if best != NONE:
-            start_task(state, best, wave)
-            return
-    to = first_candidate_overall(state)
-    if to != NONE:
-        move(state, attached, to)
-    else:
-        park(state, attached)
-
-
-@njit(cache=True)
-def park(state: State, attached: int) -> None:
-    """A blank executor joins the free pool of the job it is attached to, or the global pool."""
-    if attached == NONE:
-        state.scalar[GLOBAL_POOL] += 1
-    else:
-        state.job[attached, POOL] += 1
-
-
-@njit(cache=True)
-def detach(state: State, attached: int) -> None:
-    if attached != NONE:
-        state.job[attached, ATTACHED] -= 1
-
-
-@njit(cache=True)
-def move(state: State, attached: int, to: int) -> None:
-    """Send an executor to a stage of another job (or, from `back_up`, of its own): it is in transit for the delay."""
-    scalar = state.scalar
-    detach(state, attached)
-    at = (scalar[RING_HEAD] + scalar[RING_SIZE]) % scalar[NUM_EXECUTORS]
-    state.ring[at, EVENT_MS] = scalar[TIME_MS] + scalar[MOVING_DELAY_MS]
-    state.ring[at, EVENT_NUMBER] = scalar[NEXT_NUMBER]
-    state.ring[at, EVENT_STAGE] = to
-    scalar[NEXT_NUMBER] += 1
-    scalar[RING_SIZE] += 1
-    state.stage[to, MOVING] += 1
-    state.job[state.stage[to, JOB], TRANSIT] += 1
-
-
-@njit(cache=True)
-def start_task(state: State, s: int, wave: int) -> None:
-    """Start the next task of stage s on an executor that is attached to its job."""
-    scalar, stage, heap, profiles = state.scalar, state.stage, state.heap, state.profiles
-    j, g = stage[s, JOB], stage[s, PROFILE_STAGE]
-    level = state.levels[state.job[j, ATTACHED]]
-    task = NONE if scalar[MEAN_DURATIONS] == 1 else profiles.num_tasks[g] - stage[s, UNSTARTED]
-    duration = task_duration_ms(profiles.table, profiles.durations_ms, g, level, wave, state.stream[s], task)
-    if scalar[RECORD_TASKS] == 1:
-        log_task(state, scalar[NUM_STARTED], scalar[TIME_MS], duration, s, wave)
-    scalar[NUM_STARTED] += 1
-    stage[s, UNSTARTED] -= 1
-    stage[s, RUNNING] += 1
-    state.job[j, TASKS_LEFT] -= 1
-    scalar[HEAP_SIZE] += 1
-    sift_up(heap, scalar[HEAP_SIZE], scalar[TIME_MS] + duration, scalar[NEXT_NUMBER], s)
-    scalar[NEXT_NUMBER] += 1
-
-
-@njit(cache=True)
-def task_duration_ms(
-    table: np.ndarray, durations_ms: np.ndarray, g: int, level: np.ndarray, wave: int, stream: np.uint64, task: int
-) -> int:
-    """How long a task takes (SIMULATOR.md §2).
-
-    Args:
-        table, durations_ms: of the profiles.
-        g: row of the stage in the profiles.
-        level: int64[3], row of `profiles.level_table` for the executors of the job.
-        wave: what the executor did before.
-        stream: random stream of the stage.
-        task: index of the task in its stage, which with the stream gives its draw; NONE for the mean at the left level.
-    """
-    if task == NONE:
-        return table[g, level[0], wave, MEAN_MS]
-    bits = mix(stream + np.uint64(task + 1) * GOLDEN)
-    side = 1 if np.int64(bits >> HALF) < level[2] else 0
-    row = table[g, level[side], wave]
-    pick = np.int64(((bits & LOW) * np.uint64(row[LENGTH])) >> HALF)
-    return durations_ms[row[OFFSET] + pick] + row[ADD_MS]
-
-
-# Promises ----------------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def job_of_key(state: State, key: int) -> int:
-    """The job that a commitment key belongs to, or NONE for the global pool."""
-    num_stages = len(state.stage)
-    if key < num_stages:
-        return state.stage[key, JOB]
-    return key - num_stages if key < num_stages + len(state.job) else NONE
-
-
-@njit(cache=True)
-def count_promises(state: State, key: int, to: int, count: int) -> None:
-    """Book `count` promises (negative: taken back) with the stage and, from outside its job, with the job."""
-    if to != NONE:
-        state.stage[to, COMMITTED] += count
-        j = state.stage[to, JOB]
-        if job_of_key(state, key) != j:
-            state.job[j, PROMISED] += count
-
-
-@njit(cache=True)
-def promise(state: State, key: int, to: int, count: int) -> None:
-    """Add `count` promises from a key to a stage (or NONE): to its entry if there is one, else at the end."""
-    entry = state.entry
-    count_promises(state, key, to, count)
-    e = state.key_head[key]
-    while e != NONE:
-        if entry[e, ENTRY_TO] == to:
-            entry[e, ENTRY_COUNT] += count
-            return
-        e = entry[e, ENTRY_NEXT]
-    e = state.scalar[FREE_ENTRY]
-    state.scalar[FREE_ENTRY] = entry[e, ENTRY_NEXT]
-    entry[e, ENTRY_KEY], entry[e, ENTRY_TO], entry[e, ENTRY_COUNT], entry[e, ENTRY_NEXT] = key, to, count, NONE
-    if state.key_head[key] == NONE:
-        state.key_head[key] = e
-    else:
-        entry[state.key_tail[key], ENTRY_NEXT] = e
-    state.key_tail[key] = e
-
-
-@njit(cache=True)
-def take_promise(state: State, key: int) -> int:
-    """Use up one promise of the first entry of a key; return its stage or NONE."""
-    e = state.key_head[key]
-    to = state.entry[e, ENTRY_TO]
-    if state.entry[e, ENTRY_COUNT] == 1:
-        remove_entry(state, e)
-    else:
-        state.entry[e, ENTRY_COUNT] -= 1
-        count_promises(state, key, to, -1)
-    return to
-
-
-@njit(cache=True)
-def remove_entry(state: State, e: int) -> None:
-    """Delete an entry with all its promises."""
-    entry = state.entry
-    key, following = entry[e, ENTRY_KEY], entry[e, ENTRY_NEXT]
-    count_promises(state, key, entry[e, ENTRY_TO], -entry[e, ENTRY_COUNT])
-    before, here = NONE, state.key_head[key]
-    while here != e:
-        before, here = here, entry[here, ENTRY_NEXT]
-    if before == NONE:
-        state.key_head[key] = following
-    else:
-        entry[before, ENTRY_NEXT] = following
-    if state.key_tail[key] == e:
-        state.key_tail[key] = before
-    entry[e, ENTRY_KEY] = NONE
-    entry[e, ENTRY_NEXT] = state.scalar[FREE_ENTRY]
-    state.scalar[FREE_ENTRY] = e
-
-
-# Heap and logs -----------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def sift_down(heap: np.ndarray, size: int, time_ms: int, number: int, s: int) -> None:
-    """Put an event in place of the heap's top."""
-    hole = 0
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (
-            heap[right, EVENT_MS] < heap[child, EVENT_MS]
-            or (
-                heap[right, EVENT_MS] == heap[child, EVENT_MS] and heap[right, EVENT_NUMBER] < heap[child, EVENT_NUMBER]
-            )
-        ):
-            child = right
-        child_ms = heap[child, EVENT_MS]
-        if child_ms > time_ms or (child_ms == time_ms and heap[child, EVENT_NUMBER] > number):
-            break
-        heap[hole, EVENT_MS] = child_ms
-        heap[hole, EVENT_NUMBER] = heap[child, EVENT_NUMBER]
-        heap[hole, EVENT_STAGE] = heap[child, EVENT_STAGE]
-        hole = child
-    heap[hole, EVENT_MS], heap[hole, EVENT_NUMBER], heap[hole, EVENT_STAGE] = time_ms, number, s
-
-
-@njit(cache=True)
-def sift_up(heap: np.ndarray, size: int, time_ms: int, number: int, s: int) -> None:
-    """Put an event at the end of a heap that now has `size` entries. It has the largest number so far."""
-    hole = size - 1
-    while hole > 0:
-        parent = (hole - 1) // 2
-        if heap[parent, EVENT_MS] <= time_ms:
-            break
-        heap[hole, EVENT_MS] = heap[parent, EVENT_MS]
-        heap[hole, EVENT_NUMBER] = heap[parent, EVENT_NUMBER]
-        heap[hole, EVENT_STAGE] = heap[parent, EVENT_STAGE]
-        hole = parent
-    heap[hole, EVENT_MS], heap[hole, EVENT_NUMBER], heap[hole, EVENT_STAGE] = time_ms, number, s
-
-
-@njit(cache=True)
-def log_task(state: State, row: int, start_ms: int, duration_ms: int, s: int, wave: int) -> None:
-    log, j = state.task_log[row], state.stage[s, JOB]
-    log[0], log[1], log[2], log[3], log[4] = start_ms, duration_ms, j, s - state.job[j, BASE], wave
-
-
-@njit(cache=True)
-def log_decision(state: State, s: int, requested: int, committed: int) -> None:
-    """Row of SIMULATOR.md §9; the rows that do not fit are dropped, `NUM_DECISIONS` tells."""
-    scalar = state.scalar
-    if scalar[NUM_DECISIONS] >= len(state.decision_log):
-        return
-    log = state.decision_log[scalar[NUM_DECISIONS]]
-    log[0], log[1], log[2], log[3] = scalar[TIME_MS], scalar[SOURCE_JOB], NONE, scalar[TO_DECIDE]
-    if scalar[READY_KIND] == READY_STAGE:
-        log[2] = scalar[READY_AT] - state.job[state.stage[scalar[READY_AT], JOB], BASE]
-    log[4], log[5] = NONE, NONE
-    if s != NONE:
-        log[4] = state.stage[s, JOB]
-        log[5] = s - state.job[log[4], BASE]
-    log[6], log[7] = requested, committed

@@ -78,7 +78,7 @@ NUM_FEATURES = len(FEATURES)
 FEATURE_NAMES = tuple(feature.name for feature in FEATURES)
 
 WORK_OFFSET_MS = 5000.0
-"""Added to a job's work left where shares are computed, so that a job about to end still counts (MEASURED.md)."""
+"""Added to a job's work left where shares are computed, so that a job about to end still counts."""
 
 
 @njit(cache=True)

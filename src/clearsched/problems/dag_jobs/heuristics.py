@@ -110,7 +110,7 @@ HEURISTICS = {
 
 @njit(cache=True)
 def fifo(state: State) -> tuple[int, int]:
-    """The source job keeps its executors; else the first job granted less than all executors (SIMULATOR.md §7)."""
+    """The source job keeps its executors; else the first job granted less than all executors (docs/simulator.md §7)."""
     s, requested = keep_local(state)
     if s != NONE:
         return s, requested
@@ -195,7 +195,7 @@ def capped_srpt(state: State, p: float, m: float) -> tuple[int, int]:
 
     With W a job's work not yet started plus 5 s, a job may hold ceil(m E W^p / sum W^p) of the E executors. Among jobs
     below their limit, the one with least W gets up to its limit; if all are at their limit, the smallest job gets
-    everything. Within the job: ready stages first, then the one with most levels below it (MEASURED.md).
+    everything. Within the job: ready stages first, then the one with most levels below it.
     """
     best, room, smallest = smallest_below_cap(state, p, m)
     if best != NONE:

@@ -1,7 +1,7 @@
 """A trace compiled to flat arrays: what the simulator's loop reads and never writes.
 
-The fall-back rules for durations (SIMULATOR.md §2) are resolved here, once: what is left in the loop is one look-up
-in `table[stage, level, wave]`.
+The fall-back rules for durations (docs/simulator.md §2) are resolved here, once: what is left in the loop is one
+look-up in `table[stage, level, wave]`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def compile_profiles(trace: Trace, warmup_delay_ms: int = 1000) -> Profiles:
 def level_table(levels: tuple[int, ...], num_executors: int) -> np.ndarray:
     """int64[num_executors + 1, 3]: for each number n of executors of a job the level indices to the left and right
     of n, and 2^32 x the probability of taking the right one: 1 - (n - left) / (right - left) strictly between two
-    levels (a flaw that is kept, SIMULATOR.md §2), else 0.
+    levels (a flaw that is kept, docs/simulator.md §2), else 0.
     """
     count = np.arange(num_executors + 1)
     grid = np.asarray(levels, np.int64)

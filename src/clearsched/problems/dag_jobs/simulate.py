@@ -57,7 +57,7 @@ class EpisodeResult:
         num_tasks: tasks started.
         tasks: int64[num_tasks, 5] if recorded: start_ms, duration_ms, job, stage, wave, in order of starting.
         decisions: int64[num_decisions, 8] if recorded: time_ms, source job, source stage, k, target job, target
-            stage, requested, committed; -1 for none (SIMULATOR.md §9).
+            stage, requested, committed; -1 for none (docs/simulator.md §9).
     """
 
     arrival_ms: np.ndarray

@@ -1,7 +1,7 @@
 """The state of one simulated episode, as flat arrays.
 
 Executors are interchangeable: a parked one is blank, and where a running one sits is told by its task. So the state
-keeps counts instead of executor objects (SIMULATOR.md §3). One row a stage, one row a job, columns named below.
+keeps counts instead of executor objects (docs/simulator.md §3). One row a stage, one row a job, columns named below.
 Stages of an episode are numbered through: job j holds rows `job[j, BASE]` to `job[j, BASE] + job[j, NUM_STAGES]`.
 """
 

@@ -1,0 +1,42 @@
+"""What is written down of an episode where it is asked for: task starts and decisions."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from clearsched.problems.dag_jobs.state import (
+    BASE,
+    JOB,
+    NONE,
+    NUM_DECISIONS,
+    READY_AT,
+    READY_KIND,
+    READY_STAGE,
+    SOURCE_JOB,
+    TIME_MS,
+    TO_DECIDE,
+    State,
+)
+
+
+@njit(cache=True)
+def log_task(state: State, row: int, start_ms: int, duration_ms: int, s: int, wave: int) -> None:
+    log, j = state.task_log[row], state.stage[s, JOB]
+    log[0], log[1], log[2], log[3], log[4] = start_ms, duration_ms, j, s - state.job[j, BASE], wave
+
+
+@njit(cache=True)
+def log_decision(state: State, s: int, requested: int, committed: int) -> None:
+    """Row of docs/simulator.md §9; the rows that do not fit are dropped, `NUM_DECISIONS` tells."""
+    scalar = state.scalar
+    if scalar[NUM_DECISIONS] >= len(state.decision_log):
+        return
+    log = state.decision_log[scalar[NUM_DECISIONS]]
+    log[0], log[1], log[2], log[3] = scalar[TIME_MS], scalar[SOURCE_JOB], NONE, scalar[TO_DECIDE]
+    if scalar[READY_KIND] == READY_STAGE:
+        log[2] = scalar[READY_AT] - state.job[state.stage[scalar[READY_AT], JOB], BASE]
+    log[4], log[5] = NONE, NONE
+    if s != NONE:
+        log[4] = state.stage[s, JOB]
+        log[5] = s - state.job[log[4], BASE]
+    log[6], log[7] = requested, committed

@@ -247,6 +247,7 @@ def complaint(answer: subprocess.CompletedProcess[str]) -> str:
         (("--config", "trace={source: tpch-spark}"), "trace: unknown key; the nearest known key is traces"),
         (("--config", "workload={load: 7}"), "workload.load: 7 is not allowed: expected a number > 0, < 2"),
         (("--config", "seed=one"), 'seed: "one" is not allowed'),
+        (("--config", "traces={path: nowhere.parquet}"), "traces.path: nowhere.parquet: no such file or folder"),
     ],
 )
 def test_bad_params_end_in_one_line_before_anything_runs(arguments: tuple[str, ...], part: str, tmp_path: Path) -> None:

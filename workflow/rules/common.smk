@@ -53,8 +53,14 @@ def sources(*names):
     return [path.as_posix() for path in found if not {"__pycache__", "recorder"} & set(path.parts)]
 
 
+def require(path):
+    """Refuse a data set that is not there before anything runs."""
+    if not path.exists():
+        raise ClearschedError(f"traces.path: {path}: no such file or folder")
+
+
 def trace_files(traces):
-    """The files of the data set, as far as they are here; the command says in its own words what is missing."""
+    """The files of the data set, as far as they are here; a path of the user's own must exist."""
     if traces.path is None and traces.source == "tpch-spark":
         embedded = Path("data", "tpch-spark.parquet")
         candidates = [embedded, Path(os.path.relpath(Path(clearsched.__file__).parents[2])) / embedded]
@@ -62,6 +68,7 @@ def trace_files(traces):
     if traces.path is None:
         return []
     path = Path(traces.path)
+    or_exit(require, path)
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     return [file.as_posix() for file in files if file.is_file()]
 

@@ -6,7 +6,7 @@ JSON schema and the table in docs/params.md are written from these models. A sec
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -231,18 +231,7 @@ class EvaluationParams(Section):
     """The comparison on the test episodes."""
 
     policies: tuple[Policy, ...] = Field(
-        (
-            "fifo",
-            "sjf_cp",
-            "fair",
-            "weighted_fair",
-            "wsjf",
-            "capped_srpt",
-            "local_srpt",
-            "teacher",
-            "rule_list",
-            "boosted_trees",
-        ),
+        get_args(Policy),
         min_length=1,
         description="policies compared; a student that students.names does not fit is left out",
     )

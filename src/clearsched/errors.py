@@ -1,4 +1,4 @@
-"""The one exception that a user's mistake raises."""
+"""The exceptions that a user's mistake raises."""
 
 
 class ClearschedError(Exception):
@@ -6,3 +6,19 @@ class ClearschedError(Exception):
 
     The command line prints that line and exits with code 2; a user never sees a traceback for it.
     """
+
+
+class TraceError(ClearschedError):
+    """A trace that cannot be simulated: no profile, no stage, no duration."""
+
+
+class WorkloadError(ClearschedError):
+    """An episode that cannot be simulated: no job, no executor, arrivals out of order."""
+
+
+class ActionError(ClearschedError):
+    """An answer that a pending decision does not allow. Its text begins with the number of the decision."""
+
+
+class FeatureError(ClearschedError):
+    """A feature that is not a finite number. Its text begins with the number of the decision."""

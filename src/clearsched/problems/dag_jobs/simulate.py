@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 
-from clearsched.errors import ClearschedError
+from clearsched.errors import ActionError, ClearschedError, WorkloadError
 from clearsched.problems.dag_jobs import engine, loop
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.graph import Observation, observe
@@ -18,12 +18,37 @@ from clearsched.problems.dag_jobs.state import (
     CANDIDATE,
     COMPLETION_MS,
     JOB,
+    NEXT_ARRIVAL,
     NONE,
     NUM_DECISIONS,
     NUM_STARTED,
+    TIME_MS,
     State,
     new_state,
 )
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Corrections of known flaws, and faults (docs/simulator.md §10, §11). The defaults are the published rules.
+
+    Attributes:
+        work_conserving: offer the global pool after every event, not only when a job arrives.
+        right_interpolation: between two levels the nearer one is the likelier.
+        spark_fifo: under FIFO a job keeps the executors it was granted until it has no task left to start.
+        failures_per_hour: rate at which an executor that runs fails.
+        recovery_ms: time from the failure of an executor to its return, ms.
+        straggler_probability: share of tasks that are stragglers.
+        straggler_slowdown: factor on the duration of a straggler.
+    """
+
+    work_conserving: bool = False
+    right_interpolation: bool = False
+    spark_fifo: bool = False
+    failures_per_hour: float = 0.0
+    recovery_ms: int = 10_000
+    straggler_probability: float = 0.0
+    straggler_slowdown: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -37,6 +62,7 @@ class Workload:
         moving_delay_ms: time an executor takes to move to another job.
         seed: seed of the task durations (64 bits).
         mean_durations: take rounded means instead of draws (the mode of the golden episodes).
+        rules: corrections and faults.
     """
 
     profile: np.ndarray
@@ -45,6 +71,7 @@ class Workload:
     moving_delay_ms: int
     seed: int = 0
     mean_durations: bool = False
+    rules: Rules = Rules()
 
 
 @dataclass(frozen=True)
@@ -107,20 +134,20 @@ def start(
     """The state of a workload at time 0.
 
     Raises:
-        ClearschedError: no job, no executor, a negative or decreasing arrival, or an unknown profile.
+        WorkloadError: no job, no executor, a negative or decreasing arrival, or an unknown profile.
     """
     profile = np.asarray(workload.profile, np.int64)
     arrival_ms = np.asarray(workload.arrival_ms, np.int64)
     if len(profile) == 0 or len(profile) != len(arrival_ms):
-        raise ClearschedError(f"workload: {len(profile)} jobs and {len(arrival_ms)} arrivals: at least one job needed")
+        raise WorkloadError(f"workload: {len(profile)} jobs and {len(arrival_ms)} arrivals: at least one job needed")
     if workload.num_executors < 1:
-        raise ClearschedError(f"workload: num_executors is {workload.num_executors}: at least 1 needed")
+        raise WorkloadError(f"workload: num_executors is {workload.num_executors}: at least 1 needed")
     if workload.moving_delay_ms < 0:
-        raise ClearschedError(f"workload: moving_delay_ms is {workload.moving_delay_ms}: it must not be negative")
+        raise WorkloadError(f"workload: moving_delay_ms is {workload.moving_delay_ms}: it must not be negative")
     if arrival_ms[0] < 0 or np.any(np.diff(arrival_ms) < 0):
-        raise ClearschedError("workload: arrival times must be at least 0 and in increasing order")
+        raise WorkloadError("workload: arrival times must be at least 0 and in increasing order")
     if profile.min() < 0 or profile.max() >= profiles.trace.num_profiles:
-        raise ClearschedError(f"workload: profiles must lie in 0 to {profiles.trace.num_profiles - 1}")
+        raise WorkloadError(f"workload: profiles must lie in 0 to {profiles.trace.num_profiles - 1}")
     return new_state(
         profiles.arrays,
         _level_table(profiles.trace.levels, workload.num_executors),
@@ -200,22 +227,30 @@ class Simulation:
         Returns the number of executors committed.
 
         Raises:
-            ClearschedError: the stage is no candidate, or the limit is not above what the job holds.
+            ActionError: the stage is no candidate, or the limit is not above what the job holds.
         """
         state, number = self.state, int(self.state.scalar[NUM_DECISIONS])
         if not 0 <= stage < len(state.stage) or state.stage[stage, CANDIDATE] == 0 or self.num_candidates == 0:
-            raise ClearschedError(f"decision {number}: stage {stage} is no candidate")
+            raise ActionError(f"decision {number}: stage {stage} is no candidate")
         held = int(executors_held(state, state.stage[stage, JOB]))
         if limit <= held:
-            raise ClearschedError(
-                f"decision {number}: limit {limit} is not above the {held} executors that the job holds"
-            )
+            raise ActionError(f"decision {number}: limit {limit} is not above the {held} executors that the job holds")
         self.num_candidates = 0
         return int(engine.commit(state, stage, limit - held))
 
     def result(self) -> EpisodeResult:
         """The outcome, after `advance` returned False."""
         return result_of(self.state)
+
+
+@njit(cache=True)
+def job_time_ms(state: State) -> int:
+    """Integral of the number of jobs in the system from time 0 to now, ms: minus the return so far (§8)."""
+    total = 0
+    for j in range(state.scalar[NEXT_ARRIVAL]):
+        end = state.job[j, COMPLETION_MS]
+        total += (state.scalar[TIME_MS] if end == NONE else end) - state.job[j, ARRIVAL_MS]
+    return total
 
 
 @njit(cache=True)

@@ -21,6 +21,7 @@ from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.loop import Compiled
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles, level_table
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload, simulate, start
+from clearsched.problems.dag_jobs.state import ROUND_KEY
 from clearsched.problems.dag_jobs.trees import NO_TREES
 from clearsched.traces import Trace
 from clearsched.workloads import read_episode
@@ -244,13 +245,13 @@ def test_promises_keep_their_place_until_they_are_used_up() -> None:
     state = start(compile_profiles(trace), workload)
     reference = ReferenceSimulator([[]], [0], fair, num_executors=6)
     for to, count in [(0, 1), (1, 1), (0, 1)]:
-        promises.promise(state, 2, to, count)
+        promises.promise(state, ROUND_KEY, to, count)
         reference.promise("key", to, count)
-    taken = [(promises.take_promise(state, 2), reference.take_promise("key")) for _ in range(2)]
+    taken = [(promises.take_promise(state, ROUND_KEY), reference.take_promise("key")) for _ in range(2)]
     assert taken == [(0, 0), (0, 0)]  # the second promise to stage 0 joined the first
-    promises.promise(state, 2, 0, 1)
+    promises.promise(state, ROUND_KEY, 0, 1)
     reference.promise("key", 0, 1)
-    taken = [(promises.take_promise(state, 2), reference.take_promise("key")) for _ in range(2)]
+    taken = [(promises.take_promise(state, ROUND_KEY), reference.take_promise("key")) for _ in range(2)]
     assert taken == [(1, 1), (0, 0)]  # used up, it came back at the end
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from clearsched.problems.dag_jobs.candidates import (
     demand,
@@ -18,11 +17,14 @@ from clearsched.problems.dag_jobs.candidates import (
     first_candidate_of,
 )
 from clearsched.problems.dag_jobs.features import WORK_OFFSET_MS, comes_before
+from clearsched.problems.dag_jobs.jit import compiled
 from clearsched.problems.dag_jobs.state import (
     BASE,
     CANDIDATE,
     GRANTED,
     HAS_DEMAND,
+    HOLDS_JOBS,
+    JOBS_WITH_DEMAND,
     NONE,
     NUM_ACTIVE,
     NUM_CANDIDATES,
@@ -31,8 +33,11 @@ from clearsched.problems.dag_jobs.state import (
     PROFILE,
     PROFILE_STAGE,
     SOURCE_JOB,
+    SPARK_FIFO,
     STAGES_LEFT,
+    TASKS_LEFT,
     TO_DECIDE,
+    TOTAL_CANDIDATES,
     WAITING,
     WORK_LEFT_MS,
     State,
@@ -108,16 +113,24 @@ HEURISTICS = {
 }
 
 
-@njit(cache=True)
+@compiled
 def fifo(state: State) -> tuple[int, int]:
-    """The source job keeps its executors; else the first job granted less than all executors (docs/simulator.md §7)."""
+    """The source job keeps its executors; else the first job granted less than all executors (docs/simulator.md §7).
+
+    As in Spark (`Rules.spark_fifo`, §10): the executors of a job wait in it while it has a task to start, and what
+    counts is what a job holds, not what it was ever granted.
+    """
     s, requested = keep_local(state)
     if s != NONE:
         return s, requested
-    scalar = state.scalar
+    scalar, source = state.scalar, state.scalar[SOURCE_JOB]
+    as_spark = scalar[SPARK_FIFO] == 1
+    scalar[HOLDS_JOBS] = scalar[SPARK_FIFO]
+    if as_spark and source != NONE and state.job[source, TASKS_LEFT] > 0:
+        return NONE, 0
     for i in range(scalar[NUM_ACTIVE]):
         j = state.active[i]
-        room = scalar[NUM_EXECUTORS] - state.job[j, GRANTED]
+        room = scalar[NUM_EXECUTORS] - (executors_of(state, j) if as_spark else state.job[j, GRANTED])
         if room > 0 and state.job[j, NUM_CANDIDATES] > 0:
             s = first_candidate_of(state, j)
             requested = min(demand(state.stage, s), room, scalar[TO_DECIDE])
@@ -125,26 +138,31 @@ def fifo(state: State) -> tuple[int, int]:
     return NONE, 0
 
 
-@njit(cache=True)
+@compiled
 def weighted_fair(state: State, alpha: float) -> tuple[int, int]:
     """The source job keeps its executors; else the first job below its share, by total work^alpha (0: equal shares)."""
     s, requested = keep_local(state)
     if s != NONE:
         return s, requested
     scalar = state.scalar
+    if scalar[TOTAL_CANDIDATES] == 0:
+        return NONE, 0
     total = total_weight(state, alpha)
+    cap = equal_cap(state, total)
     for i in range(scalar[NUM_ACTIVE]):
         j = state.active[i]
         if state.job[j, NUM_CANDIDATES] == 0:
             continue
-        room = fair_cap(state, j, alpha, total) - executors_of(state, j)
+        if alpha != 0:
+            cap = fair_cap(state, j, alpha, total)
+        room = cap - executors_of(state, j)
         if room > 0:
             s = first_candidate_of(state, j)
             return s, min(demand(state.stage, s), room, scalar[TO_DECIDE])
     return NONE, 0
 
 
-@njit(cache=True)
+@compiled
 def wsjf(state: State, alpha: float) -> tuple[int, int]:
     """Among jobs below their weighted fair share, the one with least total work; if none is, it gets everything."""
     scalar, job = state.scalar, state.job
@@ -167,7 +185,7 @@ def wsjf(state: State, alpha: float) -> tuple[int, int]:
     return NONE, 0
 
 
-@njit(cache=True)
+@compiled
 def sjf_cp(state: State) -> tuple[int, int]:
     """All executors to the job with least work left, on it to the ready stage with the longest critical path."""
     work, stage, longest = state.work, state.stage, state.profiles.critical_path_ms
@@ -189,7 +207,7 @@ def sjf_cp(state: State) -> tuple[int, int]:
     return chosen, state.scalar[TO_DECIDE]
 
 
-@njit(cache=True)
+@compiled
 def capped_srpt(state: State, p: float, m: float) -> tuple[int, int]:
     """Shortest remaining work first under caps.
 
@@ -205,7 +223,7 @@ def capped_srpt(state: State, p: float, m: float) -> tuple[int, int]:
     return NONE, 0
 
 
-@njit(cache=True)
+@compiled
 def local_srpt(state: State, p: float, m: float) -> tuple[int, int]:
     """Capped SRPT that moves an executor only when its job has nothing for it to run.
 
@@ -223,7 +241,7 @@ def local_srpt(state: State, p: float, m: float) -> tuple[int, int]:
     return NONE, 0
 
 
-@njit(cache=True)
+@compiled
 def smallest_below_cap(state: State, p: float, m: float) -> tuple[int, int, int]:
     """Of the jobs with a candidate: the one with least work left below its cap, its room, and the one with least work.
 
@@ -248,7 +266,7 @@ def smallest_below_cap(state: State, p: float, m: float) -> tuple[int, int, int]
     return best, best_room, smallest
 
 
-@njit(cache=True)
+@compiled
 def keep_local(state: State) -> tuple[int, int]:
     """The source job's first candidate with all k executors, if the source job is active and has a candidate."""
     j = state.scalar[SOURCE_JOB]
@@ -257,36 +275,44 @@ def keep_local(state: State) -> tuple[int, int]:
     return NONE, 0
 
 
-@njit(cache=True)
+@compiled
 def is_local(state: State, j: int) -> bool:
     """Whether the source job j is there, active and has a candidate."""
     return j != NONE and state.job[j, STAGES_LEFT] > 0 and state.job[j, NUM_CANDIDATES] > 0
 
 
-@njit(cache=True)
+@compiled
 def total_work(state: State, j: int) -> float:
     """Work of job j, done and left, in executor-milliseconds; at least 1, so that every power of it is a number."""
     return max(state.profiles.work_ms[state.job[j, PROFILE]], 1.0)
 
 
-@njit(cache=True)
+@compiled
 def total_weight(state: State, alpha: float) -> float:
     """Sum of total work^alpha over the active jobs with a stage of demand > 0."""
+    if alpha == 0:
+        return float(state.scalar[JOBS_WITH_DEMAND])
     total = 0.0
     for i in range(state.scalar[NUM_ACTIVE]):
         j = state.active[i]
-        if state.job[j, HAS_DEMAND] == 1:
+        if state.job[j, HAS_DEMAND] > 0:
             total += total_work(state, j) ** alpha
     return total
 
 
-@njit(cache=True)
+@compiled
+def equal_cap(state: State, total: float) -> int:
+    """`fair_cap` where all jobs weigh the same."""
+    return int(np.ceil(state.scalar[NUM_EXECUTORS] / total - EPSILON))
+
+
+@compiled
 def fair_cap(state: State, j: int, alpha: float, total: float) -> int:
     """Executors that job j may hold: its share of all, rounded up."""
     return int(np.ceil(state.scalar[NUM_EXECUTORS] * total_work(state, j) ** alpha / total - EPSILON))
 
 
-@njit(cache=True)
+@compiled
 def deepest_candidate_of(state: State, j: int) -> int:
     """Job j's candidate that comes first: ready ones, then most levels below, then lowest index."""
     best = NONE

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from clearsched.problems.dag_jobs.jit import compiled
 from clearsched.problems.dag_jobs.state import (
     BASE,
     JOB,
     NONE,
     NUM_DECISIONS,
+    NUM_STARTED,
     READY_AT,
     READY_KIND,
     READY_STAGE,
     SOURCE_JOB,
+    STARTED,
     TIME_MS,
     TO_DECIDE,
     State,
 )
 
 
-@njit(cache=True)
-def log_task(state: State, row: int, start_ms: int, duration_ms: int, s: int, wave: int) -> None:
+@compiled
+def log_task(state: State, duration_ms: int, s: int, wave: int, failed: bool) -> None:
+    """Row of a task that starts now; with faults there can be more starts than rows, which then are dropped."""
+    row = state.scalar[NUM_STARTED]
+    if row >= len(state.task_log):
+        return
     log, j = state.task_log[row], state.stage[s, JOB]
-    log[0], log[1], log[2], log[3], log[4] = start_ms, duration_ms, j, s - state.job[j, BASE], wave
+    log[0], log[1], log[2], log[3] = state.scalar[TIME_MS], duration_ms, j, s - state.job[j, BASE]
+    log[4], log[5], log[6] = wave, state.stage[s, STARTED], failed
 
 
-@njit(cache=True)
+@compiled
 def log_decision(state: State, s: int, requested: int, committed: int) -> None:
     """Row of docs/simulator.md §9; the rows that do not fit are dropped, `NUM_DECISIONS` tells."""
     scalar = state.scalar

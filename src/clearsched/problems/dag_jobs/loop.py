@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
-from clearsched.problems.dag_jobs.engine import advance, commit
+from clearsched.problems.dag_jobs.engine import DECIDE, advance, commit
 from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features
 from clearsched.problems.dag_jobs.heuristics import (
     CAPPED_SRPT,
@@ -94,12 +94,19 @@ def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
     return s, min(held + requested, state.scalar[NUM_EXECUTORS])
 
 
+@njit(cache=True)
+def reads_work(code: int) -> bool:
+    """Whether a policy asks for the work that is left, which `survey` sums up."""
+    return code != FIFO and code != WEIGHTED_FAIR and code != WSJF
+
+
 @njit(cache=True, nogil=True)
 def run_episode(state: State, policy: Compiled) -> None:
     """Run an episode from its start to its end."""
     rows = np.empty((len(state.stage), NUM_FEATURES), np.float32)
     stages = np.empty(len(state.stage), np.int64)
-    while advance(state):
-        survey(state)
+    while advance(state) == DECIDE:
+        if reads_work(policy.code):
+            survey(state)
         s, requested = choose(state, policy, rows, stages)
         commit(state, s, requested)

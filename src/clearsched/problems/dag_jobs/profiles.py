@@ -108,10 +108,10 @@ def compile_profiles(trace: Trace, warmup_delay_ms: int = 1000) -> Profiles:
     return Profiles(trace, arrays, warmup_delay_ms)
 
 
-def level_table(levels: tuple[int, ...], num_executors: int) -> np.ndarray:
+def level_table(levels: tuple[int, ...], num_executors: int, right_interpolation: bool = False) -> np.ndarray:
     """int64[num_executors + 1, 3]: for each number n of executors of a job the level indices to the left and right
     of n, and 2^32 x the probability of taking the right one: 1 - (n - left) / (right - left) strictly between two
-    levels (a flaw that is kept, docs/simulator.md §2), else 0.
+    levels (a flaw that is kept, docs/simulator.md §2), else 0. With `right_interpolation`, (n - left) / (right - left).
     """
     count = np.arange(num_executors + 1)
     grid = np.asarray(levels, np.int64)
@@ -119,7 +119,8 @@ def level_table(levels: tuple[int, ...], num_executors: int) -> np.ndarray:
     right = np.minimum(left + 1, len(grid) - 1)
     between = (count > grid[left]) & (left < right)
     width = np.maximum(grid[right] - grid[left], 1)
-    probability = np.where(between, 1 - (count - grid[left]) / width, 0.0)
+    share = (count - grid[left]) / width
+    probability = np.where(between, share if right_interpolation else 1 - share, 0.0)
     return np.stack([left, right, np.round(probability * 2**32).astype(np.int64)], axis=1)
 
 

@@ -13,42 +13,20 @@ from clearsched.problems.dag_jobs import engine, loop
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.graph import Observation, observe
 from clearsched.problems.dag_jobs.profiles import Profiles, level_table
+from clearsched.problems.dag_jobs.rules import PUBLISHED, Rules
 from clearsched.problems.dag_jobs.state import (
     ARRIVAL_MS,
     CANDIDATE,
     COMPLETION_MS,
     JOB,
-    NEXT_ARRIVAL,
     NONE,
     NUM_DECISIONS,
     NUM_STARTED,
     TIME_MS,
+    TOTAL_CANDIDATES,
     State,
     new_state,
 )
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Corrections of known flaws, and faults (docs/simulator.md §10, §11). The defaults are the published rules.
-
-    Attributes:
-        work_conserving: offer the global pool after every event, not only when a job arrives.
-        right_interpolation: between two levels the nearer one is the likelier.
-        spark_fifo: under FIFO a job keeps the executors it was granted until it has no task left to start.
-        failures_per_hour: rate at which an executor that runs fails.
-        recovery_ms: time from the failure of an executor to its return, ms.
-        straggler_probability: share of tasks that are stragglers.
-        straggler_slowdown: factor on the duration of a straggler.
-    """
-
-    work_conserving: bool = False
-    right_interpolation: bool = False
-    spark_fifo: bool = False
-    failures_per_hour: float = 0.0
-    recovery_ms: int = 10_000
-    straggler_probability: float = 0.0
-    straggler_slowdown: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +49,7 @@ class Workload:
     moving_delay_ms: int
     seed: int = 0
     mean_durations: bool = False
-    rules: Rules = Rules()
+    rules: Rules = PUBLISHED
 
 
 @dataclass(frozen=True)
@@ -150,12 +128,13 @@ def start(
         raise WorkloadError(f"workload: profiles must lie in 0 to {profiles.trace.num_profiles - 1}")
     return new_state(
         profiles.arrays,
-        _level_table(profiles.trace.levels, workload.num_executors),
+        _level_table(profiles.trace.levels, workload.num_executors, workload.rules.right_interpolation),
         profile,
         arrival_ms,
         workload.moving_delay_ms,
         workload.seed,
         mean_durations=workload.mean_durations,
+        rules=workload.rules,
         record_tasks=record_tasks,
         record_decisions=record_decisions,
     )
@@ -211,7 +190,7 @@ class Simulation:
     @property
     def time_s(self) -> float:
         """Simulated time, s."""
-        return float(self.state.scalar[0]) / 1000
+        return float(self.state.scalar[TIME_MS]) / 1000
 
     def observe(self) -> Observation:
         """The pending decision as arrays for a network."""
@@ -244,21 +223,10 @@ class Simulation:
 
 
 @njit(cache=True)
-def job_time_ms(state: State) -> int:
-    """Integral of the number of jobs in the system from time 0 to now, ms: minus the return so far (§8)."""
-    total = 0
-    for j in range(state.scalar[NEXT_ARRIVAL]):
-        end = state.job[j, COMPLETION_MS]
-        total += (state.scalar[TIME_MS] if end == NONE else end) - state.job[j, ARRIVAL_MS]
-    return total
-
-
-@njit(cache=True)
 def advance_to_choice(state: State) -> int:
     """Run to the next decision with a candidate, answering `none` where there is none; 0 at the end."""
-    while engine.advance(state):
-        count = survey(state)
-        if count > 0:
-            return count
+    while engine.advance(state) == engine.DECIDE:
+        if state.scalar[TOTAL_CANDIDATES] > 0:
+            return survey(state)
         engine.commit(state, NONE, 0)
     return 0

@@ -1,0 +1,54 @@
+"""What an episode changes of the published rules: corrections of flaws, and faults (docs/simulator.md §10, §11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clearsched.errors import WorkloadError
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Corrections and faults of an episode. The defaults are the published rules.
+
+    Attributes:
+        work_conserving: offer the global pool after every event, not only when a job arrives.
+        right_interpolation: between two levels the nearer one is the likelier.
+        spark_fifo: under FIFO a job keeps the executors it was granted until it has no task left to start.
+        failures_per_hour: rate at which an executor that runs fails.
+        recovery_ms: time from the failure of an executor to its return, ms.
+        straggler_probability: share of tasks that are stragglers.
+        straggler_slowdown: factor on the duration of a straggler.
+
+    Raises:
+        WorkloadError: a negative rate or time, a probability beyond 1, or a factor below 1.
+    """
+
+    work_conserving: bool = False
+    right_interpolation: bool = False
+    spark_fifo: bool = False
+    failures_per_hour: float = 0.0
+    recovery_ms: int = 10_000
+    straggler_probability: float = 0.0
+    straggler_slowdown: float = 1.0
+
+    def __post_init__(self) -> None:
+        bounds = {
+            "failures_per_hour": (0, 3_600_000),
+            "recovery_ms": (0, 2**40),
+            "straggler_probability": (0, 1),
+            "straggler_slowdown": (1, 1_000_000),
+        }
+        for name, (low, high) in bounds.items():
+            value = getattr(self, name)
+            if not low <= value <= high:  # refuses NaN too
+                raise WorkloadError(f"rules: {name} is {value}: it must lie in {low} to {high}")
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether tasks may be stragglers or fail."""
+        return self.failures_per_hour > 0 or self.straggler_probability > 0
+
+
+PUBLISHED = Rules()
+"""The rules of the published simulator."""

@@ -1,39 +1,12 @@
-"""For the reference simulator: the draws of the compiled simulator, and every heuristic in plain words."""
+"""For the reference simulator: every heuristic in plain words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
-from reference_simulator import Answer, Job, Policy, ReferenceSimulator, Stage
-
-# --- draws -----------------------------------------------------------------------------------------------------------
-
-
-class HashedDurations:
-    """The draws of the compiled simulator: 64 bits a task, the upper half for the level, the lower for the value."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def bits(self, stage: Stage) -> int:
-        stream = mix(mix(self.seed + stage.job.id) + stage.index)
-        return mix(stream + (stage.started + 1) * 0x9E3779B97F4A7C15)
-
-    def level(self, stage: Stage, left: int, right: int, probability_right: float) -> int:
-        return right if self.bits(stage) >> 32 < round(probability_right * 2**32) else left
-
-    def value(self, stage: Stage, values: list[int]) -> int:
-        return values[(self.bits(stage) & 0xFFFFFFFF) * len(values) >> 32]
-
-
-def mix(value: int) -> int:
-    """The finaliser of SplitMix64."""
-    value %= 2**64
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
-    return value ^ (value >> 31)
-
+from reference_cluster import Job, Stage
+from reference_simulator import Answer, Policy, ReferenceSimulator
 
 # --- the two heuristics of the golden episodes (§7) ------------------------------------------------------------------
 
@@ -70,7 +43,9 @@ def fair(simulator: ReferenceSimulator) -> Answer:
 
 
 class Fifo:
-    """Keeps, for each job, the executors ever granted to it by the second rule."""
+    """Keeps, for each job, the executors ever granted to it by the second rule; less those that failed there (§11)."""
+
+    is_fifo = True
 
     def __init__(self) -> None:
         self.granted: dict[Job, int] = {}
@@ -79,6 +54,8 @@ class Fifo:
         answer = stay(simulator)
         if answer:
             return answer
+        if simulator.jobs_hold:
+            return self.hold(simulator)
         for job in simulator.active:
             stage, count = stage_within(simulator, job), self.granted.get(job, 0)
             if stage and count < simulator.num_executors:
@@ -86,6 +63,19 @@ class Fifo:
                 self.granted[job] = count + requested
                 return stage, requested
         return None
+
+    def hold(self, simulator: ReferenceSimulator) -> Answer:
+        """Spark's FIFO (§10) where the source job has no candidate: it holds on while it has tasks to start."""
+        if simulator.source in simulator.active and simulator.source.has_tasks_to_start:
+            return None
+        for job in simulator.active:
+            stage, count = stage_within(simulator, job), simulator.held(job)
+            if stage and count < simulator.num_executors:
+                return stage, min(simulator.demand(stage), simulator.num_executors - count, simulator.k)
+        return None
+
+    def executor_fails(self, job: Job) -> None:
+        self.granted[job] = max(0, self.granted.get(job, 0) - 1)
 
 
 # --- the other heuristics of this project ----------------------------------------------------------------------------

@@ -4,109 +4,23 @@ It exists to check the compiled simulator against something that was written ind
 beside the rules: executors are objects, free pools are lists, commitments are dicts of dicts, the queue is a `heapq`,
 and every count (demand, moving, committed) is counted anew each time it is asked for. Nothing here is fast on purpose.
 
-Section numbers (§1 to §9) refer to docs/simulator.md, the page of the reference semantics. All times are whole
+Section numbers (§1 to §11) refer to docs/simulator.md, the page of the reference semantics. All times are whole
 milliseconds.
-The rules are those of the simulator published with Decima (Mao et al., SIGCOMM 2019).
+The rules are those of the simulator published with Decima (Mao et al., SIGCOMM 2019); the corrections of §10 and the
+faults of §11 are off unless asked for.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
 
-
-@dataclass(frozen=True)
-class StageProfile:
-    """What is known of a stage beforehand: its tasks, its parents and its measured durations (§1).
-
-    A table maps an executor-count level to a list of durations in ms; the three have the same levels.
-    """
-
-    num_tasks: int
-    parents: tuple[int, ...]
-    first_wave: dict[int, list[int]]
-    rest_wave: dict[int, list[int]]
-    fresh: dict[int, list[int]]
-
-
-@dataclass(eq=False)
-class Stage:
-    """A stage of a job that is in the cluster (§3)."""
-
-    job: Job
-    index: int
-    profile: StageProfile
-    started: int = 0
-    finished: int = 0
-
-    @property
-    def not_started(self) -> int:
-        return self.profile.num_tasks - self.started
-
-    @property
-    def complete(self) -> bool:
-        return self.finished == self.profile.num_tasks
-
-    @property
-    def parents(self) -> list[Stage]:
-        return [self.job.stages[p] for p in self.profile.parents]
-
-    @property
-    def runnable(self) -> bool:
-        return all(parent.complete for parent in self.parents)
-
-
-@dataclass(eq=False)
-class Job:
-    """A job: its stages, its frontier, its pool of free executors (both in the order of entering)."""
-
-    id: int
-    arrival_ms: int
-    stages: list[Stage] = field(default_factory=list)
-    frontier: list[Stage] = field(default_factory=list)
-    pool: list[Executor] = field(default_factory=list)
-    completion_ms: int | None = None
-
-
-@dataclass(eq=False)
-class Executor:
-    """One of the identical executors. `last` is the stage of its last task, or None when it is blank."""
-
-    id: int
-    job: Job | None = None
-    stage: Stage | None = None
-    last: Stage | None = None
-    in_transit: bool = False
-    destination: Stage | None = None  # only in transit; None if its job completed meanwhile
-
+from reference_cluster import Durations, Executor, Faults, Job, MeanDurations, NoFaults, Stage, StageProfile
 
 GLOBAL = "the global pool"
 Key = Stage | Job | str
 Answer = tuple[Stage, int] | None
 Policy = Callable[["ReferenceSimulator"], Answer]
-
-
-class Durations(Protocol):
-    """How the random choices of §2 are made, for one task: `stage.started` is its number within the stage."""
-
-    def level(self, stage: Stage, left: int, right: int, probability_right: float) -> int:
-        """The level for an executor count strictly between two levels."""
-
-    def value(self, stage: Stage, values: list[int]) -> int:
-        """The duration in ms out of the measured ones."""
-
-
-class MeanDurations:
-    """The durations of the golden episodes: the left level, floor(mean + 0.5)."""
-
-    def level(self, stage: Stage, left: int, right: int, probability_right: float) -> int:
-        return left
-
-    def value(self, stage: Stage, values: list[int]) -> int:
-        return math.floor(sum(values) / len(values) + 0.5)
 
 
 class ReferenceSimulator:
@@ -118,8 +32,13 @@ class ReferenceSimulator:
         policy: is given the simulator and answers (stage, requested executors) or None.
         durations: how the random choices of §2 are made.
         levels: the executor-count levels of the trace, ascending.
+        work_conserving, right_interpolation, spark_fifo: corrections of §10. The last one holds for a policy that has
+            the attribute `is_fifo`, and it is then up to that policy too.
+        faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
+            `executor_fails` is told of the job that loses one.
 
-    After `run`: `decisions`, rows of §9; `tasks`, rows (start_ms, duration_ms, job, stage, wave); `completions_ms`.
+    After `run`: `decisions`, rows of §9; `tasks`, rows (start_ms, duration_ms, job, stage, wave, attempt, failed);
+    `completions_ms`.
     """
 
     def __init__(
@@ -133,6 +52,11 @@ class ReferenceSimulator:
         warmup_delay_ms: int = 1000,
         durations: Durations | None = None,
         levels: Sequence[int] = (5, 10, 20, 40, 50, 60, 80, 100),
+        work_conserving: bool = False,
+        right_interpolation: bool = False,
+        spark_fifo: bool = False,
+        faults: Faults | None = None,
+        recovery_ms: int = 10_000,
     ) -> None:
         self.policy = policy
         self.num_executors = num_executors
@@ -140,6 +64,11 @@ class ReferenceSimulator:
         self.warmup_delay_ms = warmup_delay_ms
         self.durations = durations or MeanDurations()
         self.levels = list(levels)
+        self.work_conserving = work_conserving
+        self.right_interpolation = right_interpolation
+        self.jobs_hold = spark_fifo and getattr(policy, "is_fifo", False)
+        self.faults = faults or NoFaults()
+        self.recovery_ms = recovery_ms
 
         self.now = 0
         self.jobs = [self.make_job(i, *pair) for i, pair in enumerate(zip(profiles, arrivals_ms, strict=True))]
@@ -156,7 +85,7 @@ class ReferenceSimulator:
         self.selected: set[Stage] = set()
 
         self.decisions: list[list[object]] = []
-        self.tasks: list[tuple[int, int, int, int, str]] = []
+        self.tasks: list[tuple[int, int, int, int, str, int, int]] = []
 
     @staticmethod
     def make_job(index: int, profile: Sequence[StageProfile], arrival_ms: int) -> Job:
@@ -226,7 +155,8 @@ class ReferenceSimulator:
         else:
             left = max(x for x in self.levels if x < n)
             right = min(x for x in self.levels if x > n)
-            level = self.durations.level(stage, left, right, 1 - (n - left) / (right - left))
+            share = (n - left) / (right - left)
+            level = self.durations.level(stage, left, right, share if self.right_interpolation else 1 - share)
         keys = stage.profile.first_wave
         return level if level in keys else max(keys)
 
@@ -257,13 +187,13 @@ class ReferenceSimulator:
         self.num_pushed += 1
 
     def start(self, executor: Executor, stage: Stage) -> None:
-        duration, wave = self.duration(executor, stage), self.wave(executor, stage)
+        wave = self.wave(executor, stage)
+        runs_ms, fails = self.faults.run(stage, self.duration(executor, stage))
+        self.tasks.append((self.now, runs_ms, stage.job.id, stage.index, wave, stage.attempts, int(fails)))
         executor.stage = executor.last = stage
+        stage.attempts += 1
         stage.started += 1
-        if stage.not_started == 0:
-            stage.job.frontier.remove(stage)
-        self.tasks.append((self.now, duration, stage.job.id, stage.index, wave))
-        self.push(self.now + duration, "task finishes", executor)
+        self.push(self.now + runs_ms, "executor fails" if fails else "task finishes", executor)
 
     def move(self, executor: Executor, stage: Stage) -> None:
         self.detach(executor)
@@ -288,6 +218,9 @@ class ReferenceSimulator:
         if stage is not None:
             self.start(executor, stage)
             return
+        if self.jobs_hold and executor.job and executor.job.has_tasks_to_start:
+            self.park(executor, executor.job)
+            return
         elsewhere = self.candidates()
         if elsewhere:
             self.move(executor, elsewhere[0])
@@ -298,8 +231,7 @@ class ReferenceSimulator:
         """What an executor does about the promise it takes up."""
         job = executor.job
         if destination is None:
-            has_work = job is not None and any(stage.not_started for stage in job.stages)
-            self.park(executor, job if has_work else None)
+            self.park(executor, job if job and job.has_tasks_to_start else None)
         elif not destination.not_started:
             self.back_up(executor)
         elif destination.job is not job:
@@ -374,18 +306,22 @@ class ReferenceSimulator:
             else:
                 self.push(job.arrival_ms, "job arrives", job)
         if self.active:
-            self.open_round(self.global_pool, None, len(self.global_pool))
+            self.open_round(self.global_pool, None)
             self.decide()
         handlers = {
             "job arrives": self.job_arrives,
             "executor arrives": self.executor_arrives,
             "task finishes": self.task_finishes,
+            "executor fails": self.executor_fails,
+            "executor recovers": self.executor_recovers,
         }
         while self.events:
             self.now, _, kind, subject = heapq.heappop(self.events)
             handlers[kind](subject)
             if self.k > 0:
                 self.decide()
+            if self.work_conserving and kind not in ("job arrives", "executor recovers") and self.candidates():
+                self.offer_global_pool()
         if any(job.completion_ms is None for job in self.jobs):
             raise RuntimeError("the queue ran empty with jobs unfinished")
         return self.completions_ms
@@ -394,17 +330,22 @@ class ReferenceSimulator:
     def completions_ms(self) -> list[int]:
         return [job.completion_ms for job in self.jobs]
 
-    def open_round(self, ready: list[Executor], source: Job | None, k: int) -> None:
-        self.ready, self.source, self.k = list(ready), source, k
+    def open_round(self, ready: list[Executor], source: Job | None, k: int | None = None) -> None:
+        """Decide on k executors, by default on those that are ready; nothing happens if there are none."""
+        self.ready, self.source, self.k = list(ready), source, len(ready) if k is None else k
+
+    def offer_global_pool(self) -> None:
+        """The round of the work-conserving correction (§10)."""
+        self.open_round(self.global_pool, None)
+        self.decide()
 
     def enter(self, job: Job) -> None:
         self.active.append(job)
-        job.frontier = [stage for stage in job.stages if stage.runnable]
+        job.opened = [stage for stage in job.stages if stage.runnable]
 
     def job_arrives(self, job: Job) -> None:
         self.enter(job)
-        if self.global_pool:
-            self.open_round(self.global_pool, None, len(self.global_pool))
+        self.open_round(self.global_pool, None)
 
     def executor_arrives(self, executor: Executor) -> None:
         stage = executor.destination
@@ -425,7 +366,7 @@ class ReferenceSimulator:
         job = stage.job
         stage.finished += 1
         opened = [s for s in job.stages if stage.complete and stage in s.parents and s.runnable]
-        job.frontier.extend(opened)
+        job.opened.extend(opened)
         if stage.not_started:
             self.start(executor, stage)
         elif opened:
@@ -434,7 +375,7 @@ class ReferenceSimulator:
                 self.dispatch()
             else:
                 self.park(executor, job)
-            self.open_round(job.pool, job, len(job.pool))
+            self.open_round(job.pool, job)
         elif stage in self.commitments:
             self.ready = [executor]
             self.dispatch()
@@ -458,3 +399,33 @@ class ReferenceSimulator:
                 del promises[destination]
             if not promises:
                 del self.commitments[key]
+
+    # --- faults (§11) ------------------------------------------------------------------------------------------------
+
+    def executor_fails(self, executor: Executor) -> None:
+        stage, job = executor.stage, executor.job
+        stage.started -= 1
+        self.detach(executor)
+        executor.down = True
+        self.withdraw_promise(stage)
+        if hasattr(self.policy, "executor_fails"):
+            self.policy.executor_fails(job)
+        self.push(self.now + self.recovery_ms, "executor recovers", executor)
+        self.open_round(job.pool, job)
+
+    def withdraw_promise(self, stage: Stage) -> None:
+        """The last promise of a stage that has more of them than executors to follow them."""
+        promises = self.commitments.get(stage, {})
+        if sum(promises.values()) <= sum(e.stage is stage for e in self.executors):
+            return
+        last = next(reversed(promises))
+        promises[last] -= 1
+        if promises[last] == 0:
+            del promises[last]
+        if not promises:
+            del self.commitments[stage]
+
+    def executor_recovers(self, executor: Executor) -> None:
+        executor.down = False
+        self.global_pool.append(executor)
+        self.open_round(self.global_pool, None)

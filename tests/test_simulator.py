@@ -27,7 +27,7 @@ from clearsched.traces import Trace
 from clearsched.workloads import read_episode
 from reference_policies import Fifo, fair
 from reference_simulator import Policy, ReferenceSimulator
-from toys import decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
+from toys import assert_same, decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
 
 GOLDEN = ("g0_batch_e5_j2", "g1_batch_e10_j5", "g2_batch_e50_j10", "g3_batch_e50_j20", "g5_poisson_e10_j15")
 NOWHERE = [None, None]
@@ -46,9 +46,7 @@ def policy_of(name: str) -> Policy:
 def run_both(trace: Trace, workload: Workload, name: str) -> EpisodeResult:
     """The episode of the compiled simulator, after a check that the plain one gives the same."""
     result, reference = run(trace, workload, name), run_reference(trace, workload, policy_of(name))
-    assert decision_rows(result) == reference.decisions
-    assert task_rows(result) == reference.tasks
-    assert result.completion_ms.tolist() == reference.completions_ms
+    assert_same(result, reference)
     return result
 
 
@@ -121,7 +119,7 @@ def test_two_jobs_under_fair() -> None:
         [160, [1, None], 1, None, 1, 1],
         [210, [0, None], 1, None, 1, 1],
     ]
-    assert task_rows(result) == [
+    assert [row[:5] for row in task_rows(result)] == [
         (100, 50, 0, 0, "fresh"),
         (100, 50, 1, 0, "fresh"),
         (150, 10, 0, 0, "rest_wave"),
@@ -148,7 +146,7 @@ def test_two_jobs_under_fifo() -> None:
         # both sit on the stage. `none` for both; the one that still runs follows at 350, without a decision.
         [300, [1, 0], 2, None, 2, 2],
     ]
-    assert task_rows(result) == [
+    assert [row[:5] for row in task_rows(result)] == [
         (100, 50, 0, 0, "fresh"),
         (100, 50, 0, 0, "fresh"),
         (150, 50, 0, 1, "fresh"),

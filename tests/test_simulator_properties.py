@@ -15,9 +15,10 @@ from clearsched.problems.dag_jobs.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload, simulate, start
 from clearsched.problems.dag_jobs.state import BASE, JOB, SOURCE_JOB, TIME_MS, TO_DECIDE
 from clearsched.traces import Trace
+from reference_cluster import Stage
 from reference_policies import Fifo, capped_srpt, fair, local_srpt, sjf_cp, weighted_fair, wsjf
-from reference_simulator import Answer, Policy, ReferenceSimulator, Stage
-from toys import decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
+from reference_simulator import Answer, Policy, ReferenceSimulator
+from toys import assert_same, run_reference, stage, toy_trace, toy_workload
 
 Instance = tuple[Trace, Workload, int]
 """A trace, an episode over it, the warm-up delay in ms."""
@@ -76,14 +77,6 @@ def run(instance: Instance, name: str, **parameters: float) -> EpisodeResult:
     policy = heuristic(name, **parameters).compiled
     profiles = compile_profiles(trace, warmup_delay_ms)
     return simulate(profiles, workload, policy, record_tasks=True, record_decisions=True)
-
-
-def assert_same(result: EpisodeResult, reference: ReferenceSimulator) -> None:
-    assert decision_rows(result) == reference.decisions
-    assert task_rows(result) == reference.tasks
-    assert result.completion_ms.tolist() == reference.completions_ms
-    assert result.num_decisions == len(reference.decisions)
-    assert result.num_tasks == len(reference.tasks)
 
 
 def plain(name: str, **parameters: float) -> Policy:

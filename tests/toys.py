@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
+from clearsched.problems.dag_jobs import state
+from clearsched.problems.dag_jobs.simulate import EpisodeResult, Rules, Workload
 from clearsched.schemas import WAVES
 from clearsched.traces import Trace, make_trace
-from reference_policies import HashedDurations
-from reference_simulator import MeanDurations, Policy, ReferenceSimulator, StageProfile
+from reference_cluster import MeanDurations, StageProfile
+from reference_draws import HashedDurations, HashedFaults
+from reference_simulator import Policy, ReferenceSimulator
 
 Durations = Mapping[int, Sequence[int]] | int
 """Measured durations in ms by level, or one duration at level 1."""
@@ -61,8 +63,12 @@ def toy_workload(
     moving_delay_ms: int = 100,
     seed: int = 0,
     mean_durations: bool = True,
+    **rules: float,
 ) -> Workload:
-    """Jobs that arrive at the given times; job i has profile i unless `profile` says otherwise."""
+    """Jobs that arrive at the given times; job i has profile i unless `profile` says otherwise.
+
+    `rules`: fields of `Rules` that are not at their defaults.
+    """
     return Workload(
         np.arange(len(arrivals_ms)) if profile is None else np.asarray(profile, np.int64),
         np.asarray(arrivals_ms, np.int64),
@@ -70,6 +76,7 @@ def toy_workload(
         moving_delay_ms,
         seed,
         mean_durations,
+        Rules(**rules),
     )
 
 
@@ -86,7 +93,7 @@ def reference_profiles(trace: Trace) -> list[list[StageProfile]]:
 
 def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay_ms: int = 1000) -> ReferenceSimulator:
     """The same episode in the reference simulator, run to its end."""
-    profiles = reference_profiles(trace)
+    profiles, rules = reference_profiles(trace), workload.rules
     simulator = ReferenceSimulator(
         [profiles[index] for index in workload.profile],
         [int(time) for time in workload.arrival_ms],
@@ -96,6 +103,13 @@ def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay
         warmup_delay_ms=warmup_delay_ms,
         durations=MeanDurations() if workload.mean_durations else HashedDurations(workload.seed),
         levels=trace.levels,
+        work_conserving=rules.work_conserving,
+        right_interpolation=rules.right_interpolation,
+        spark_fifo=rules.spark_fifo,
+        faults=HashedFaults(
+            workload.seed, rules.failures_per_hour, rules.straggler_probability, rules.straggler_slowdown
+        ),
+        recovery_ms=rules.recovery_ms,
     )
     simulator.run()
     return simulator
@@ -112,7 +126,22 @@ def decision_rows(result: EpisodeResult) -> list[list[Any]]:
     return rows
 
 
-def task_rows(result: EpisodeResult) -> list[tuple[int, int, int, int, str]]:
-    """Task starts of the compiled simulator: (start_ms, duration_ms, job, stage, wave)."""
+def task_rows(result: EpisodeResult) -> list[tuple[Any, ...]]:
+    """Task starts of the compiled simulator: (start_ms, duration_ms, job, stage, wave, attempt, failed)."""
     assert result.tasks is not None
-    return [(*row[:4], WAVES[row[4]]) for row in result.tasks.tolist()]
+    return [(*row[:4], WAVES[row[4]], *row[5:]) for row in result.tasks.tolist()]
+
+
+def assert_same(result: EpisodeResult, reference: ReferenceSimulator) -> None:
+    """Event for event: every decision, every start of a task, every completion."""
+    rows = task_rows(result)
+    assert decision_rows(result) == reference.decisions
+    assert rows == [row[: len(rows[0])] for row in reference.tasks]
+    assert result.completion_ms.tolist() == reference.completions_ms
+    assert result.num_decisions == len(reference.decisions)
+    assert result.num_tasks == len(reference.tasks)
+
+
+def compiled_has_rules() -> bool:
+    """Whether the compiled simulator knows the rules of docs/simulator.md §10 and §11."""
+    return hasattr(state, "WORK_CONSERVING")

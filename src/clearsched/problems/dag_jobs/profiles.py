@@ -63,6 +63,11 @@ class Profiles:
         return self.arrays.work_ms
 
     @cached_property
+    def num_tasks(self) -> np.ndarray:
+        """int64[num_profiles]: tasks of a job."""
+        return np.add.reduceat(self.arrays.num_tasks, self.arrays.stage_start[:-1])
+
+    @cached_property
     def names(self) -> list[tuple[str, str]]:
         """(query, size) of each profile."""
         jobs = self.trace.jobs

@@ -60,7 +60,8 @@ class EpisodeResult:
         arrival_ms, completion_ms: int64[J].
         num_decisions: answers of the policy, `none` included.
         num_tasks: tasks started.
-        tasks: int64[num_tasks, 5] if recorded: start_ms, duration_ms, job, stage, wave, in order of starting.
+        tasks: int64[num_tasks, 7] if recorded: start_ms, duration_ms, job, stage, wave, attempt, failed, in order of
+            starting. An attempt is numbered within its stage; the duration of one that failed ends at the failure.
         decisions: int64[num_decisions, 8] if recorded: time_ms, source job, source stage, k, target job, target
             stage, requested, committed; -1 for none (docs/simulator.md §9).
     """
@@ -103,6 +104,11 @@ def simulate(
     """
     state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
     loop.run_episode(state, policy)
+    if not is_recorded(state):
+        # Lost tasks and idle answers have no bound. An episode runs the same a second time, with logs of its size.
+        rows = len(state.task_log) and int(state.scalar[NUM_STARTED])
+        state = _begin(profiles, workload, rows, len(state.decision_log) and int(state.scalar[NUM_DECISIONS]))
+        loop.run_episode(state, policy)
     return result_of(state)
 
 
@@ -126,17 +132,33 @@ def start(
         raise WorkloadError("workload: arrival times must be at least 0 and in increasing order")
     if profile.min() < 0 or profile.max() >= profiles.trace.num_profiles:
         raise WorkloadError(f"workload: profiles must lie in 0 to {profiles.trace.num_profiles - 1}")
+    task_rows = decision_rows = 0
+    if record_tasks or record_decisions:
+        starts = int(profiles.num_tasks[profile].sum()) * (2 if workload.rules.has_faults else 1)
+        task_rows, decision_rows = starts * record_tasks, (2 * starts + 64) * record_decisions
+    return _begin(profiles, workload, task_rows, decision_rows)
+
+
+def _begin(profiles: Profiles, workload: Workload, task_rows: int, decision_rows: int) -> State:
     return new_state(
         profiles.arrays,
         _level_table(profiles.trace.levels, workload.num_executors, workload.rules.right_interpolation),
-        profile,
-        arrival_ms,
+        np.asarray(workload.profile, np.int64),
+        np.asarray(workload.arrival_ms, np.int64),
         workload.moving_delay_ms,
         workload.seed,
         mean_durations=workload.mean_durations,
         rules=workload.rules,
-        record_tasks=record_tasks,
-        record_decisions=record_decisions,
+        task_rows=task_rows,
+        decision_rows=decision_rows,
+    )
+
+
+def is_recorded(state: State) -> bool:
+    """Whether every row that was to be recorded found a place."""
+    tasks, decisions = len(state.task_log), len(state.decision_log)
+    return (not tasks or state.scalar[NUM_STARTED] <= tasks) and (
+        not decisions or state.scalar[NUM_DECISIONS] <= decisions
     )
 
 
@@ -157,12 +179,14 @@ def result_of(state: State) -> EpisodeResult:
             f"{len(unfinished)} jobs unfinished after decision {decisions}, job {unfinished[0]} first: "
             "the policy left executors idle while stages were waiting"
         )
+    if not is_recorded(state):
+        raise WorkloadError(f"episode of {tasks} task starts and {decisions} decisions: its record is full")
     return EpisodeResult(
         state.job[:, ARRIVAL_MS].copy(),
         completion_ms,
         decisions,
         tasks,
-        state.task_log if len(state.task_log) else None,
+        state.task_log[:tasks] if len(state.task_log) else None,
         state.decision_log[:decisions] if len(state.decision_log) else None,
     )
 
@@ -176,10 +200,12 @@ class Simulation:
     >>> simulation.result()
     """
 
-    def __init__(self, profiles: Profiles, workload: Workload, *, record_tasks: bool = False) -> None:
+    def __init__(
+        self, profiles: Profiles, workload: Workload, *, record_tasks: bool = False, record_decisions: bool = False
+    ) -> None:
         self.profiles = profiles
         self.workload = workload
-        self.state = start(profiles, workload, record_tasks=record_tasks)
+        self.state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
         self.num_candidates = 0
 
     def advance(self) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from clearsched.problems.dag_jobs.events import BITMAP_WORDS, WHEEL_SLOTS, clear_queue
 from clearsched.problems.dag_jobs.jit import compiled
 from clearsched.problems.dag_jobs.profiles import ProfileArrays
-from clearsched.problems.dag_jobs.rules import Rules
+from clearsched.problems.dag_jobs.rules import PUBLISHED, Rules
 
 NONE = -1
 
@@ -170,8 +170,8 @@ def new_state(
     *,
     mean_durations: bool = False,
     rules: Rules | None = None,
-    record_tasks: bool = False,
-    record_decisions: bool = False,
+    task_rows: int = 0,
+    decision_rows: int = 0,
 ) -> State:
     """The state at time 0: all executors in the global pool, jobs with arrival 0 active, one round open.
 
@@ -183,20 +183,15 @@ def new_state(
         moving_delay_ms: time an executor takes to move to another job.
         seed: seeds the task durations (64 bits).
         rules: corrections and faults; None for none.
+        task_rows, decision_rows: task starts and decisions to record; 0 for no record.
     """
     counts = profiles.stage_start[profile + 1] - profiles.stage_start[profile]
-    num_tasks = 0
-    if record_tasks or record_decisions:
-        sums = np.add.reduceat(profiles.num_tasks, profiles.stage_start[:-1])
-        num_tasks = int(sums[profile].sum())
     arrival = np.empty((len(profile), 2), np.int64)
     arrival[:, ARRIVES_MS], arrival[:, ARRIVING_PROFILE] = arrival_ms, profile
     state = allocate(
-        profiles, levels, arrival, len(profile), int(counts.sum()),
-        task_rows=num_tasks if record_tasks else 0,
-        decision_rows=2 * num_tasks + 64 if record_decisions else 0,
-    )  # fmt: skip
-    settle(state, moving_delay_ms, mean_durations, rules or Rules(), record_tasks, record_decisions)
+        profiles, levels, arrival, len(profile), int(counts.sum()), task_rows=task_rows, decision_rows=decision_rows
+    )
+    settle(state, moving_delay_ms, mean_durations, rules or PUBLISHED)
     begin(state, np.uint64(seed))
     return state
 
@@ -238,21 +233,14 @@ def allocate(
     )
 
 
-def settle(
-    state: State,
-    moving_delay_ms: int,
-    mean_durations: bool,
-    rules: Rules,
-    record_tasks: bool = False,
-    record_decisions: bool = False,
-) -> None:
+def settle(state: State, moving_delay_ms: int, mean_durations: bool, rules: Rules) -> None:
     """Write the settings of an episode into its state."""
     scalar = state.scalar
     scalar[NUM_EXECUTORS] = len(state.levels) - 1
     scalar[MOVING_DELAY_MS] = moving_delay_ms
     scalar[MEAN_DURATIONS] = mean_durations
-    scalar[RECORD_TASKS] = record_tasks
-    scalar[RECORD_DECISIONS] = record_decisions
+    scalar[RECORD_TASKS] = len(state.task_log) > 0
+    scalar[RECORD_DECISIONS] = len(state.decision_log) > 0
     scalar[WORK_CONSERVING] = rules.work_conserving
     scalar[SPARK_FIFO] = rules.spark_fifo
     scalar[FAULTS] = rules.has_faults

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.jit import compiled
+from clearsched.problems.dag_jobs.jit import compiled, inlined
 from clearsched.problems.dag_jobs.state import (
     ATTACHED,
     BASE,
@@ -47,25 +47,25 @@ from clearsched.problems.dag_jobs.state import (
 )
 
 
-@compiled
+@inlined
 def demand(stage: np.ndarray, s: int) -> int:
     """Tasks of stage s that no executor is meant for yet; may be negative."""
     return stage[s, DEMAND]
 
 
-@compiled
+@inlined
 def is_complete(stage: np.ndarray, s: int) -> bool:
     """All tasks of stage s have finished."""
     return stage[s, UNSTARTED] == 0 and stage[s, RUNNING] == 0
 
 
-@compiled
+@inlined
 def in_frontier(stage: np.ndarray, s: int) -> bool:
     """All parents of stage s are complete and it has tasks not started."""
     return stage[s, WAITING] == 0 and stage[s, UNSTARTED] > 0
 
 
-@compiled
+@inlined
 def lower_demand(state: State, s: int, count: int) -> None:
     """An executor (or `count` of them) is now meant for stage s."""
     before = state.stage[s, DEMAND]
@@ -74,7 +74,7 @@ def lower_demand(state: State, s: int, count: int) -> None:
         saturate(state, s)
 
 
-@compiled
+@inlined
 def raise_demand(state: State, s: int, count: int) -> None:
     """An executor (or `count` of them) is no longer meant for stage s."""
     before = state.stage[s, DEMAND]
@@ -115,7 +115,7 @@ def unsaturate(state: State, s: int) -> None:
         mark(state, child, 0)
 
 
-@compiled
+@inlined
 def mark(state: State, s: int, candidate: int) -> None:
     """Set whether stage s is a candidate, and the counts."""
     change = candidate - state.stage[s, CANDIDATE]
@@ -124,7 +124,7 @@ def mark(state: State, s: int, candidate: int) -> None:
     state.scalar[TOTAL_CANDIDATES] += change
 
 
-@compiled
+@inlined
 def select(state: State, s: int) -> None:
     """Stage s was chosen: no candidate for the rest of the round."""
     state.stage[s, SELECTED] = 1
@@ -133,7 +133,7 @@ def select(state: State, s: int) -> None:
     mark(state, s, 0)
 
 
-@compiled
+@inlined
 def forget_selected(state: State) -> None:
     """The round is over: what was chosen in it may be chosen again."""
     stage, selected = state.stage, state.selected
@@ -172,14 +172,14 @@ def survey(state: State) -> int:
     return state.scalar[TOTAL_CANDIDATES]
 
 
-@compiled
+@inlined
 def executors_of(state: State, j: int) -> int:
     """Executors attached to job j, in transit to it, or promised to it from keys outside the job."""
     job = state.job
     return job[j, ATTACHED] + job[j, TRANSIT] + job[j, PROMISED]
 
 
-@compiled
+@inlined
 def executors_held(state: State, j: int) -> int:
     """`executors_of`, without the k that are being decided on if j is their source: the count that a limit bounds."""
     held = executors_of(state, j)
@@ -188,7 +188,7 @@ def executors_held(state: State, j: int) -> int:
     return held
 
 
-@compiled
+@inlined
 def first_candidate_of(state: State, j: int) -> int:
     """Job j's first candidate in frontier order, else its candidate of lowest index, else NONE."""
     stage, job = state.stage, state.job
@@ -203,7 +203,7 @@ def first_candidate_of(state: State, j: int) -> int:
     return best
 
 
-@compiled
+@inlined
 def first_candidate_overall(state: State) -> int:
     """The candidate of the earliest active job, lowest index first, else NONE."""
     if state.scalar[TOTAL_CANDIDATES] == 0:

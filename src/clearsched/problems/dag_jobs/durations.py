@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.jit import compiled, inlined
+from clearsched.problems.dag_jobs.jit import inlined
 from clearsched.problems.dag_jobs.profiles import ADD_MS, LENGTH, MEAN_MS, OFFSET
 from clearsched.problems.dag_jobs.state import MEAN_LIFE_MS, SLOWDOWN, mix
 
@@ -46,7 +46,7 @@ def mean_duration_ms(table: np.ndarray, levels: np.ndarray, g: int, executors: i
     return table[g, levels[executors, 0], wave, MEAN_MS]
 
 
-@compiled
+@inlined
 def with_faults(duration_ms: int, bits: np.uint64, threshold: int, fault: np.ndarray) -> tuple[int, bool]:
     """How long an attempt runs, ms, and whether it ends by the failure of its executor (docs/simulator.md §11).
 

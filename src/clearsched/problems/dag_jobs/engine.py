@@ -37,7 +37,7 @@ from clearsched.problems.dag_jobs.events import (
     take_first,
 )
 from clearsched.problems.dag_jobs.executors import attempt, back_up, dispatch, schedule, set_ready, start_task
-from clearsched.problems.dag_jobs.jit import compiled
+from clearsched.problems.dag_jobs.jit import compiled, inlined
 from clearsched.problems.dag_jobs.logs import log_decision, log_task
 from clearsched.problems.dag_jobs.profiles import FRESH, REST_WAVE
 from clearsched.problems.dag_jobs.promises import (
@@ -205,7 +205,7 @@ def advance(state: State) -> int:
                 job_arrives(state)
 
 
-@compiled
+@inlined
 def commit(state: State, s: int, requested: int) -> int:
     """Carry out the answer to the pending decision: stage s (or NONE) gets up to `requested` executors.
 
@@ -237,7 +237,7 @@ def job_time_ms(state: State) -> int:
     return scalar[JOB_TIME_MS] + scalar[NUM_ACTIVE] * (scalar[TIME_MS] - scalar[COUNTED_TO_MS])
 
 
-@compiled
+@inlined
 def close_round(state: State) -> None:
     """All executors of the round have a promise: those that are ready go."""
     state.scalar[ROUND_OPEN] = 0
@@ -245,7 +245,7 @@ def close_round(state: State) -> None:
     dispatch(state)
 
 
-@compiled
+@inlined
 def offer_pool(state: State) -> bool:
     """Under the work-conserving rule (§10), open a round on the global pool if it can do anything, once an event."""
     scalar = state.scalar
@@ -256,7 +256,7 @@ def offer_pool(state: State) -> bool:
     return True
 
 
-@compiled
+@inlined
 def next_arrival_ms(state: State) -> int:
     """Time of the next job arrival; FAR if there is none, NONE if a replay does not know it yet."""
     scalar = state.scalar
@@ -265,7 +265,7 @@ def next_arrival_ms(state: State) -> int:
     return NONE if scalar[MORE_ARRIVALS] == 1 else FAR
 
 
-@compiled
+@inlined
 def job_arrives(state: State) -> None:
     """The only time after t = 0 that the global pool is consulted (a flaw that is kept)."""
     scalar = state.scalar
@@ -276,7 +276,7 @@ def job_arrives(state: State) -> None:
         open_round_of_global_pool(state)
 
 
-@compiled
+@inlined
 def executor_event(state: State, code: int) -> None:
     """Something other than going on with the next task happens to an executor."""
     s, kind = code >> KIND_BITS, code & KIND_MASK
@@ -291,7 +291,7 @@ def executor_event(state: State, code: int) -> None:
         open_round_of_global_pool(state)
 
 
-@compiled
+@inlined
 def executor_arrives(state: State, s: int) -> None:
     """An executor in transit reaches its stage."""
     stage, job = state.stage, state.job
@@ -315,7 +315,7 @@ def executor_arrives(state: State, s: int) -> None:
         job[j, POOL] += 1
 
 
-@compiled
+@inlined
 def finish_task(state: State, s: int) -> None:
     """The last unstarted task of stage s is out, and one of its executors has finished."""
     scalar, stage, job = state.scalar, state.stage, state.job
@@ -346,7 +346,7 @@ def finish_task(state: State, s: int) -> None:
             set_ready(state, READY_DETACHED, NONE, 1)
 
 
-@compiled
+@inlined
 def open_round_of_pool(state: State, j: int) -> None:
     """A decision round on the executors in job j's free pool, which may be none."""
     scalar, job = state.scalar, state.job
@@ -356,7 +356,7 @@ def open_round_of_pool(state: State, j: int) -> None:
     scalar[ROUND_OPEN] = 1
 
 
-@compiled
+@inlined
 def open_children(state: State, s: int) -> bool:
     """Stage s is complete: count it off its children; True if one became runnable."""
     profiles, stage = state.profiles, state.stage
@@ -373,7 +373,7 @@ def open_children(state: State, s: int) -> bool:
     return opened
 
 
-@compiled
+@inlined
 def complete_job(state: State, j: int) -> None:
     """Job j is done: its executors are free, promises to it vanish. Executors in transit find out when they arrive."""
     scalar, stage, job, active = state.scalar, state.stage, state.job, state.active

@@ -112,7 +112,7 @@ def take_first(bitmap: np.ndarray, wheel: np.ndarray, node: np.ndarray, slot: in
     return first
 
 
-@compiled
+@inlined
 def push(
     bitmap: np.ndarray, wheel: np.ndarray, node: np.ndarray, overflow: np.ndarray, now_ms: int, time_ms: int, code: int
 ) -> None:
@@ -135,7 +135,7 @@ def free_node(node: np.ndarray, n: int) -> None:
     node[last, NODE_NEXT] = n
 
 
-@compiled
+@inlined
 def overflow_ms(bitmap: np.ndarray, overflow: np.ndarray) -> int:
     """Time of the earliest event beyond the wheel; FAR if there is none."""
     return overflow[0, OVERFLOW_MS] if bitmap[BITMAP_WORDS - 1] != ZERO else FAR

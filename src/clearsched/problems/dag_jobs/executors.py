@@ -10,7 +10,7 @@ from clearsched.problems.dag_jobs.candidates import (
 )
 from clearsched.problems.dag_jobs.durations import drawn_duration_ms, mean_duration_ms, random_bits, with_faults
 from clearsched.problems.dag_jobs.events import push
-from clearsched.problems.dag_jobs.jit import compiled
+from clearsched.problems.dag_jobs.jit import inlined
 from clearsched.problems.dag_jobs.logs import log_task
 from clearsched.problems.dag_jobs.profiles import FIRST_WAVE, FRESH
 from clearsched.problems.dag_jobs.promises import first_promise, take_promise
@@ -58,7 +58,7 @@ from clearsched.problems.dag_jobs.state import (
 )
 
 
-@compiled
+@inlined
 def set_ready(state: State, kind: int, at: int, count: int) -> None:
     """Name the executors that the next dispatch takes: `count` of them, at a pool, a stage or nowhere."""
     scalar = state.scalar
@@ -71,7 +71,7 @@ def set_ready(state: State, kind: int, at: int, count: int) -> None:
         scalar[KEY_JOB] = at
 
 
-@compiled
+@inlined
 def dispatch(state: State) -> None:
     """Send ready executors where the promises of their key say (docs/simulator.md §5).
 
@@ -109,7 +109,7 @@ def dispatch(state: State) -> None:
             park(state, attached)
 
 
-@compiled
+@inlined
 def back_up(state: State, attached: int, wave: int) -> None:
     """Use an executor whose stage has no task left: its job's first frontier stage with demand, else any candidate."""
     stage, job = state.stage, state.job
@@ -138,7 +138,7 @@ def back_up(state: State, attached: int, wave: int) -> None:
         park(state, attached)
 
 
-@compiled
+@inlined
 def park(state: State, attached: int) -> None:
     """A blank executor joins the free pool of the job it is attached to, or the global pool."""
     if attached == NONE:
@@ -147,14 +147,14 @@ def park(state: State, attached: int) -> None:
         state.job[attached, POOL] += 1
 
 
-@compiled
+@inlined
 def detach(state: State, attached: int) -> None:
     """An executor leaves the job it is attached to, if any."""
     if attached != NONE:
         state.job[attached, ATTACHED] -= 1
 
 
-@compiled
+@inlined
 def move(state: State, attached: int, to: int) -> None:
     """Send an executor to a stage of another job (or, from `back_up`, of its own): it is in transit for the delay."""
     scalar = state.scalar
@@ -164,7 +164,7 @@ def move(state: State, attached: int, to: int) -> None:
     schedule(state, scalar[TIME_MS] + scalar[MOVING_DELAY_MS], to, ARRIVES)
 
 
-@compiled
+@inlined
 def start_task(state: State, s: int, wave: int) -> None:
     """Start the next task of stage s on an executor attached to its job. The caller has seen to the demand."""
     scalar, stage = state.scalar, state.stage
@@ -179,7 +179,7 @@ def start_task(state: State, s: int, wave: int) -> None:
     schedule(state, scalar[TIME_MS] + duration_ms, s, FAILS if failed else FINISHES)
 
 
-@compiled
+@inlined
 def attempt(state: State, s: int, wave: int) -> tuple[int, bool]:
     """How long the next task of stage s runs, ms, and whether it ends by a failure."""
     scalar, stage, profiles = state.scalar, state.stage, state.profiles
@@ -194,7 +194,7 @@ def attempt(state: State, s: int, wave: int) -> tuple[int, bool]:
     return duration_ms, False
 
 
-@compiled
+@inlined
 def schedule(state: State, time_ms: int, s: int, kind: int) -> None:
     """Put an event of an executor into the queue."""
     code = (s << KIND_BITS) | kind

@@ -17,7 +17,7 @@ from clearsched.problems.dag_jobs.candidates import (
     first_candidate_of,
 )
 from clearsched.problems.dag_jobs.features import WORK_OFFSET_MS, comes_before
-from clearsched.problems.dag_jobs.jit import compiled
+from clearsched.problems.dag_jobs.jit import compiled, inlined
 from clearsched.problems.dag_jobs.state import (
     BASE,
     CANDIDATE,
@@ -113,7 +113,7 @@ HEURISTICS = {
 }
 
 
-@compiled
+@inlined
 def fifo(state: State) -> tuple[int, int]:
     """The source job keeps its executors; else the first job granted less than all executors (docs/simulator.md §7).
 
@@ -138,7 +138,7 @@ def fifo(state: State) -> tuple[int, int]:
     return NONE, 0
 
 
-@compiled
+@inlined
 def weighted_fair(state: State, alpha: float) -> tuple[int, int]:
     """The source job keeps its executors; else the first job below its share, by total work^alpha (0: equal shares)."""
     s, requested = keep_local(state)
@@ -266,7 +266,7 @@ def smallest_below_cap(state: State, p: float, m: float) -> tuple[int, int, int]
     return best, best_room, smallest
 
 
-@compiled
+@inlined
 def keep_local(state: State) -> tuple[int, int]:
     """The source job's first candidate with all k executors, if the source job is active and has a candidate."""
     j = state.scalar[SOURCE_JOB]
@@ -275,19 +275,19 @@ def keep_local(state: State) -> tuple[int, int]:
     return NONE, 0
 
 
-@compiled
+@inlined
 def is_local(state: State, j: int) -> bool:
     """Whether the source job j is there, active and has a candidate."""
     return j != NONE and state.job[j, STAGES_LEFT] > 0 and state.job[j, NUM_CANDIDATES] > 0
 
 
-@compiled
+@inlined
 def total_work(state: State, j: int) -> float:
     """Work of job j, done and left, in executor-milliseconds; at least 1, so that every power of it is a number."""
     return max(state.profiles.work_ms[state.job[j, PROFILE]], 1.0)
 
 
-@compiled
+@inlined
 def total_weight(state: State, alpha: float) -> float:
     """Sum of total work^alpha over the active jobs with a stage of demand > 0."""
     if alpha == 0:
@@ -300,13 +300,13 @@ def total_weight(state: State, alpha: float) -> float:
     return total
 
 
-@compiled
+@inlined
 def equal_cap(state: State, total: float) -> int:
     """`fair_cap` where all jobs weigh the same."""
     return int(np.ceil(state.scalar[NUM_EXECUTORS] / total - EPSILON))
 
 
-@compiled
+@inlined
 def fair_cap(state: State, j: int, alpha: float, total: float) -> int:
     """Executors that job j may hold: its share of all, rounded up."""
     return int(np.ceil(state.scalar[NUM_EXECUTORS] * total_work(state, j) ** alpha / total - EPSILON))

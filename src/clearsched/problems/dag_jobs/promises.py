@@ -6,7 +6,7 @@ about. Promises of a pool are carried out when the round ends, so one list serve
 
 from __future__ import annotations
 
-from clearsched.problems.dag_jobs.jit import compiled
+from clearsched.problems.dag_jobs.jit import compiled, inlined
 from clearsched.problems.dag_jobs.state import (
     COMMITTED,
     ENTRY_COUNT,
@@ -27,19 +27,19 @@ from clearsched.problems.dag_jobs.state import (
 )
 
 
-@compiled
+@inlined
 def first_promise(state: State, key: int) -> int:
     """The first entry of a key, or NONE."""
     return state.scalar[FIRST_PROMISE_OF_ROUND] if key == ROUND_KEY else state.stage[key, FIRST_PROMISE]
 
 
-@compiled
+@inlined
 def last_promise(state: State, key: int) -> int:
     """The last entry of a key; without meaning if there is none."""
     return state.scalar[LAST_PROMISE_OF_ROUND] if key == ROUND_KEY else state.stage[key, LAST_PROMISE]
 
 
-@compiled
+@inlined
 def set_promises(state: State, key: int, first: int, last: int) -> None:
     """Set the ends of a key's list."""
     if key == ROUND_KEY:
@@ -48,7 +48,7 @@ def set_promises(state: State, key: int, first: int, last: int) -> None:
         state.stage[key, FIRST_PROMISE], state.stage[key, LAST_PROMISE] = first, last
 
 
-@compiled
+@inlined
 def count_promises(state: State, key: int, to: int, count: int) -> None:
     """Book `count` promises (negative: taken back) with the stage and, from outside its job, with the job.
 
@@ -61,7 +61,7 @@ def count_promises(state: State, key: int, to: int, count: int) -> None:
             state.job[j, PROMISED] += count
 
 
-@compiled
+@inlined
 def promise(state: State, key: int, to: int, count: int) -> None:
     """Add `count` promises from a key to a stage (or NONE): to its entry if there is one, else at the end."""
     entry = state.entry
@@ -83,13 +83,13 @@ def promise(state: State, key: int, to: int, count: int) -> None:
         set_promises(state, key, first, e)
 
 
-@compiled
+@inlined
 def take_promise(state: State, key: int) -> int:
     """Use up one promise of the first entry of a key; return its stage or NONE."""
     return take_from(state, first_promise(state, key))
 
 
-@compiled
+@inlined
 def take_from(state: State, e: int) -> int:
     """Use up one promise of an entry; return its stage or NONE."""
     entry = state.entry
@@ -102,7 +102,7 @@ def take_from(state: State, e: int) -> int:
     return to
 
 
-@compiled
+@inlined
 def remove_entry(state: State, e: int) -> None:
     """Delete an entry with all its promises."""
     entry = state.entry

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.problems.dag_jobs.events import BITMAP_WORDS, WHEEL_SLOTS, clear_queue
-from clearsched.problems.dag_jobs.jit import compiled
+from clearsched.problems.dag_jobs.jit import compiled, inlined
 from clearsched.problems.dag_jobs.profiles import ProfileArrays
 from clearsched.problems.dag_jobs.rules import PUBLISHED, Rules
 
@@ -251,7 +251,7 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, rules: Rule
     state.fault[SLOWDOWN] = rules.straggler_slowdown
 
 
-@compiled
+@inlined
 def mix(value: np.uint64) -> np.uint64:
     """The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that scatters 64 bits."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -321,7 +321,7 @@ def job_number(state: State, row: int) -> int:
     return state.scalar[NUM_COMPLETE] + state.scalar[NUM_ACTIVE] + row - state.scalar[NEXT_ARRIVAL]
 
 
-@compiled
+@inlined
 def activate(state: State, j: int) -> None:
     """Job j arrives: it becomes active, its root stages open and are candidates."""
     scalar, stage, job = state.scalar, state.stage, state.job
@@ -338,7 +338,7 @@ def activate(state: State, j: int) -> None:
             scalar[TOTAL_CANDIDATES] += 1
 
 
-@compiled
+@inlined
 def count_job_time(state: State) -> None:
     """Bring the integral of the number of jobs in the system up to now, before that number changes."""
     scalar = state.scalar
@@ -346,7 +346,7 @@ def count_job_time(state: State) -> None:
     scalar[COUNTED_TO_MS] = scalar[TIME_MS]
 
 
-@compiled
+@inlined
 def open_round_of_global_pool(state: State) -> None:
     """A decision round on all executors of the global pool."""
     scalar = state.scalar

@@ -101,11 +101,14 @@ def reads_work(code: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def run_episode(state: State, policy: Compiled) -> None:
-    """Run an episode from its start to its end."""
+def run_episode(state: State, policy: Compiled) -> int:
+    """Run an episode to its end (OVER), a replay also to where it needs more jobs or rows (PAUSED)."""
     rows = np.empty((len(state.stage), NUM_FEATURES), np.float32)
     stages = np.empty(len(state.stage), np.int64)
-    while advance(state) == DECIDE:
+    while True:
+        why = advance(state)
+        if why != DECIDE:
+            return why
         if reads_work(policy.code):
             survey(state)
         s, requested = choose(state, policy, rows, stages)

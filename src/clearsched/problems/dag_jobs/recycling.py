@@ -21,6 +21,7 @@ from clearsched.problems.dag_jobs.state import (
 COUNT, SUM_S, SUM_SQUARES, LARGEST_S, MOST_ACTIVE = range(5)
 FIRST_BIN = 5
 BINS_PER_OCTAVE = 32
+LOWEST_OCTAVE = -10  # of completion times in s: the histogram begins at a millisecond
 NUM_BINS = 40 * BINS_PER_OCTAVE
 TALLIES = FIRST_BIN + NUM_BINS
 
@@ -59,5 +60,5 @@ def tally_job(state: State, j: int) -> None:
     tally[SUM_S] += jct_s
     tally[SUM_SQUARES] += jct_s * jct_s
     tally[LARGEST_S] = max(tally[LARGEST_S], jct_s)
-    octave = np.log2(max(jct_s, 0.001)) + 10
+    octave = np.log2(max(jct_s, 2.0**LOWEST_OCTAVE)) - LOWEST_OCTAVE
     tally[FIRST_BIN + min(int(octave * BINS_PER_OCTAVE), NUM_BINS - 1)] += 1

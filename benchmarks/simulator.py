@@ -21,6 +21,7 @@ import numpy as np
 
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.rules import PUBLISHED, Rules
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload, simulate
 from clearsched.traces import Trace, load_profiles, tpch_spark
 
@@ -43,7 +44,7 @@ class Setting:
         arrivals = f"Poisson, one every {every:g} s" if every else "all at time 0"
         return f"({self.name}) {self.jobs} jobs, {arrivals}, {self.num_executors} executors"
 
-    def episode(self, num_profiles: int, seed: int, index: int) -> Workload:
+    def episode(self, num_profiles: int, seed: int, index: int, rules: Rules = PUBLISHED) -> Workload:
         """Episode number `index` of a seed: the same whatever else was drawn."""
         generator = np.random.default_rng([seed, ord(self.name), index])
         profile = generator.integers(num_profiles, size=self.jobs)
@@ -51,7 +52,7 @@ class Setting:
         gaps[0] = 0
         arrival_ms = np.cumsum(gaps).astype(np.int64)
         duration_seed = int(generator.integers(2**63 - 1))
-        return Workload(profile, arrival_ms, self.num_executors, MOVING_DELAY_MS, duration_seed)
+        return Workload(profile, arrival_ms, self.num_executors, MOVING_DELAY_MS, duration_seed, rules=rules)
 
 
 SETTINGS = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file, read_json
 from clearsched.problems.dag_jobs.profiles import FIRST_WAVE, FRESH, MEAN_MS, REST_WAVE, Profiles, compile_profiles
+from clearsched.problems.dag_jobs.rules import Rules
 from clearsched.problems.dag_jobs.simulate import Workload
 from clearsched.schemas import WORKLOADS, read_table, write_table
 from clearsched.traces.trace import Trace, read_trace
@@ -36,7 +37,8 @@ class Workloads:
 
     Attributes:
         table: schema `WORKLOADS`.
-        settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations.
+        settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations,
+            rules.
     """
 
     table: pa.Table
@@ -63,6 +65,7 @@ class Workloads:
                 self.settings["moving_delay_ms"],
                 int(seed[a]),
                 self.settings["durations"] == "mean",
+                Rules(**self.settings["rules"]),
             )
             for a, b in pairwise(bounds)
         ]
@@ -78,6 +81,7 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         "warmup_delay_ms": profiles.warmup_delay_ms,
         "mean_interarrival_ms": interarrival_ms,
         "durations": params.workload.durations,
+        "rules": asdict(rules(params)),
         "seed": params.seed,
         "trace": digest_file(trace),
     }
@@ -95,9 +99,22 @@ def read_workloads(path: str | Path) -> Workloads:
         ClearschedError: missing, truncated or of another schema.
     """
     table, settings = read_table(path, WORKLOADS)
-    if "num_executors" not in settings:
-        raise ClearschedError(f"{path}: its metadata lacks num_executors; build it again")
+    for name in ("num_executors", "rules"):
+        if name not in settings:
+            raise ClearschedError(f"{path}: its metadata lacks {name}; build it again")
     return Workloads(table, settings)
+
+
+def rules(params: Params) -> Rules:
+    """The corrections and faults of `params.workload`."""
+    faults = params.workload.faults
+    return Rules(
+        **params.workload.corrections.model_dump(),
+        failures_per_hour=faults.failures_per_hour,
+        recovery_ms=round(faults.recovery_s * 1000),
+        straggler_probability=faults.straggler_probability,
+        straggler_slowdown=faults.straggler_slowdown,
+    )
 
 
 def load_inputs(trace: Path, workloads: Path) -> tuple[Profiles, Workloads]:

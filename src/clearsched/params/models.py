@@ -59,6 +59,31 @@ class EpisodesParams(Section):
     test: Count = Field(64, description="episodes that only the evaluation sees")
 
 
+class CorrectionsParams(Section):
+    """Corrections of known flaws of the published simulator; without them results compare with the literature."""
+
+    work_conserving: bool = Field(
+        False, description="offer idle executors after every event, not only when a job arrives"
+    )
+    right_interpolation: bool = Field(
+        False, description="between two measured numbers of executors, draw from the nearer one more often, not less"
+    )
+    spark_fifo: bool = Field(
+        False, description="FIFO as in Spark: a job keeps its executors until it has no task left to start"
+    )
+
+
+class FaultsParams(Section):
+    """Executors that fail and tasks that straggle, to study robustness; none by default."""
+
+    failures_per_hour: float = Field(0.0, ge=0, le=3600, description="failures of an executor per hour that it runs")
+    recovery_s: float = Field(
+        10.0, ge=0, le=86_400, description="time from the failure of an executor to its return, in seconds"
+    )
+    straggler_probability: float = Field(0.0, ge=0, le=1, description="share of tasks that straggle")
+    straggler_slowdown: float = Field(1.0, ge=1, le=1000, description="how many times longer a straggler runs")
+
+
 class WorkloadParams(Section):
     """The cluster, and the jobs that arrive at it."""
 
@@ -87,6 +112,8 @@ class WorkloadParams(Section):
         "sampled", description="task durations: drawn from the measured ones, or their mean"
     )
     episodes: EpisodesParams = EpisodesParams()
+    corrections: CorrectionsParams = CorrectionsParams()
+    faults: FaultsParams = FaultsParams()
 
 
 class WeightedFairParams(Section):

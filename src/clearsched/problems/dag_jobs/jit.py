@@ -1,16 +1,25 @@
-"""How the functions of the event loop are compiled.
+"""How functions are compiled.
 
-They read and write arrays that their caller holds and allocate none, so numba's reference counts are switched off: a
-count is an atomic operation, and the loop would spend more than half its time on the twenty arrays of a state. A
-function that allocates an array is compiled with `numba.njit` as usual; it may call these.
+Those of the event loop read and write arrays that their caller holds and allocate none, so numba's reference counts
+are switched off for them: a count is an atomic operation, and the loop would spend more than half its time on the
+twenty arrays of a state. They may call each other, and `allocating` functions may call them, not the other way round.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-compiled = njit(cache=True, _nrt=False)
+from clearsched.problems.dag_jobs import CACHES_CODE
+
+compiled = njit(cache=CACHES_CODE, _nrt=False)
 """A function of the event loop."""
 
-inlined = njit(cache=True, _nrt=False, forceinline=True)
-"""A small function of the event loop that is called often: a call would cost more than what it does."""
+inlined = njit(cache=CACHES_CODE, _nrt=False, forceinline=True)
+"""A function of the event loop where a call, which copies the state's twenty descriptors, would cost more than it does
+itself."""
+
+allocating = njit(cache=CACHES_CODE)
+"""A function that makes arrays."""
+
+concurrent = njit(cache=CACHES_CODE, nogil=True)
+"""A function that makes arrays and runs for long, so that other Python threads run meanwhile."""

@@ -1,0 +1,87 @@
+"""What the corrections and faults of the simulator change: mean job completion time against the published rules.
+
+    python benchmarks/corrections.py [--profiles DIR_OR_TRACE] [--episodes N] [--settings a,b] [--json]
+
+Episodes are paired: the same jobs, arrivals and task durations with and without the change. A cell is the change of the
+mean in percent, with its 95 % confidence interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from simulator import SETTINGS, WARMUP_DELAY_MS, Setting, load
+
+from clearsched.evaluation.statistics import generator, paired_difference
+from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulate import Rules
+
+CHANGES = {
+    "work_conserving": Rules(work_conserving=True),
+    "right_interpolation": Rules(right_interpolation=True),
+    "spark_fifo": Rules(spark_fifo=True),
+    "spark_fifo and work_conserving": Rules(spark_fifo=True, work_conserving=True),
+    "failures: 6 an hour, back after 10 s": Rules(failures_per_hour=6.0),
+    "stragglers: 5 % of tasks, 4 times longer": Rules(straggler_probability=0.05, straggler_slowdown=4.0),
+}
+POLICIES: dict[str, dict[str, float]] = {"fifo": {}, "fair": {}, "capped_srpt": {"p": 0.4, "m": 3.0}}
+SEED = 4
+
+
+def mean_jct_s(profiles: Profiles, setting: Setting, episodes: int, name: str, rules: Rules) -> np.ndarray:
+    """float64[episodes]: the mean job completion time of each episode, s."""
+    count = profiles.trace.num_profiles
+    workloads = [setting.episode(count, SEED, index, rules) for index in range(episodes)]
+    return np.array([result.avg_jct_s for result in heuristic(name, **POLICIES[name]).run(profiles, workloads)])
+
+
+def measure(profiles: Profiles, setting: Setting, episodes: int) -> list[dict[str, object]]:
+    """One row a change and policy: mean JCT without and with it, s, and the change in percent with its interval."""
+    rows: list[dict[str, object]] = []
+    for name in POLICIES:
+        published = mean_jct_s(profiles, setting, episodes, name, Rules())
+        for change, rules in CHANGES.items():
+            if rules.spark_fifo and name != "fifo":
+                continue
+            changed = mean_jct_s(profiles, setting, episodes, name, rules)
+            difference = paired_difference(changed, published, generator(SEED)).scaled(100 / published.mean())
+            rows.append(
+                {
+                    "change": change, "policy": name,
+                    "published_jct_s": published.mean(), "changed_jct_s": changed.mean(),
+                    "percent": difference.mean, "low": difference.low, "high": difference.high,
+                }
+            )  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--profiles", type=Path, help="trace file or tpch-decima folder (default: the embedded trace)")
+    parser.add_argument("--episodes", type=int, default=100, help="episodes of each setting")
+    parser.add_argument("--settings", default="a,b", help="settings to run, separated by commas")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
+    chosen = arguments.settings.split(",")
+    if arguments.episodes < 2 or not set(chosen) <= set(SETTINGS):
+        parser.error(f"at least 2 episodes, and settings out of {','.join(SETTINGS)}")
+
+    profiles = compile_profiles(load(arguments.profiles), WARMUP_DELAY_MS)
+    answer = {name: measure(profiles, SETTINGS[name], arguments.episodes) for name in chosen}
+    if arguments.json:
+        print(json.dumps(answer))
+        return
+    for name, rows in answer.items():
+        print(f"{SETTINGS[name]}, {arguments.episodes} episodes:")
+        print(f"  {'change':<42}{'policy':<13}{'before (s)':>11}{'after (s)':>11}{'change (%)':>12}  95 % interval")
+        for row in rows:
+            means = f"{row['published_jct_s']:>11.2f}{row['changed_jct_s']:>11.2f}{row['percent']:>12.2f}"
+            print(f"  {row['change']:<42}{row['policy']:<13}{means}  {row['low']:.2f} to {row['high']:.2f}")
+
+
+if __name__ == "__main__":
+    main()

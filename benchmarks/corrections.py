@@ -24,7 +24,6 @@ CHANGES = {
     "work_conserving": Rules(work_conserving=True),
     "right_interpolation": Rules(right_interpolation=True),
     "spark_fifo": Rules(spark_fifo=True),
-    "spark_fifo and work_conserving": Rules(spark_fifo=True, work_conserving=True),
     "failures: 6 an hour, back after 10 s": Rules(failures_per_hour=6.0),
     "stragglers: 5 % of tasks, 4 times longer": Rules(straggler_probability=0.05, straggler_slowdown=4.0),
 }

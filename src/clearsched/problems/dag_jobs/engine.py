@@ -64,6 +64,7 @@ from clearsched.problems.dag_jobs.state import (
     FINISHES,
     GLOBAL_POOL,
     GRANTED,
+    HOLDS_JOBS,
     JOB,
     JOB_TIME_MS,
     KEY,
@@ -126,7 +127,7 @@ def advance(state: State) -> int:
     levels, table, durations_ms = state.levels, state.profiles.table, state.profiles.durations_ms
     plain = scalar[MEAN_DURATIONS] == 0 and scalar[FAULTS] == 0
     record_tasks = scalar[RECORD_TASKS] == 1
-    conserving = scalar[WORK_CONSERVING] == 1
+    conserving = scalar[WORK_CONSERVING] == 1 or scalar[HOLDS_JOBS] == 1
     while True:
         if scalar[ROUND_OPEN] == 1:
             if scalar[TO_DECIDE] > 0:

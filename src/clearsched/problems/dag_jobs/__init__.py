@@ -27,7 +27,8 @@ def _choose_numba_cache() -> None:
     folder = Path(__file__).parent
     sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
     name = f"numba-{digest_bytes(sources)}"
-    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    # expanduser of os.path leaves "~" where there is no home; that of Path raises.
+    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111
     temporary = f"clearsched-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     chosen = [Path(os.environ["NUMBA_CACHE_DIR"])] if os.environ.get("NUMBA_CACHE_DIR") else []
     places = [folder / "__pycache__", user_cache / "clearsched", Path(tempfile.gettempdir()) / temporary]

@@ -41,14 +41,16 @@ ONE = np.uint64(1)
 ZERO = np.uint64(0)
 
 
-@intrinsic
-def count_trailing_zeros(_context: Any, word: Any) -> Any:
+def _lowest_bit(_context: Any, _word: Any) -> Any:
     """int64: the position of the lowest bit that is set in a uint64, which must not be 0."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.uint64), generate
+
+
+lowest_bit: Any = intrinsic(_lowest_bit)
 
 
 @compiled
@@ -67,7 +69,7 @@ def next_slot(bitmap: np.ndarray, start: int) -> int:
     word = start >> 6
     bits = bitmap[word] & (ALL << np.uint64(start & 63))
     if bits != ZERO:
-        return (word << 6) + count_trailing_zeros(bits)
+        return (word << 6) + lowest_bit(bits)
     summary = word >> 6
     bits = bitmap[FIRST_WORD + summary] & ((ALL << np.uint64(word & 63)) << ONE)
     if bits == ZERO:
@@ -78,8 +80,8 @@ def next_slot(bitmap: np.ndarray, start: int) -> int:
                 break
         if bits == ZERO:
             return EMPTY
-    word = (summary << 6) + count_trailing_zeros(bits)
-    return (word << 6) + count_trailing_zeros(bitmap[word])
+    word = (summary << 6) + lowest_bit(bits)
+    return (word << 6) + lowest_bit(bitmap[word])
 
 
 @inlined

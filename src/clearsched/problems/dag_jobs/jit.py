@@ -7,14 +7,19 @@ twenty arrays of a state. They may call each other, and `allocating` functions m
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
 from clearsched.problems.dag_jobs import CACHES_CODE
 
-compiled = njit(cache=CACHES_CODE, _nrt=False)
+# `_nrt` is numba's switch for its run-time of reference counts; its type hints do not know it.
+uncounted: dict[str, Any] = {"cache": CACHES_CODE, "_nrt": False}
+
+compiled = njit(**uncounted)
 """A function of the event loop."""
 
-inlined = njit(cache=CACHES_CODE, _nrt=False, forceinline=True)
+inlined = njit(**uncounted, forceinline=True)
 """A function of the event loop where a call, which copies the state's twenty descriptors, would cost more than it does
 itself."""
 

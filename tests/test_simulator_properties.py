@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from clearsched.errors import ClearschedError
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload, simulate, start
@@ -52,24 +53,48 @@ def profiles(draw: st.DrawFn, levels: list[int]) -> list[dict]:
 
 
 @st.composite
+def rules(draw: st.DrawFn, longest_ms: int) -> dict[str, float]:
+    """Any corrections; failures so often that a task of the longest duration takes up to e^2 attempts on average."""
+    chosen = {name: draw(st.booleans()) for name in ("work_conserving", "right_interpolation", "spark_fifo")}
+    slowdown = draw(st.sampled_from([1.0, 1.5, 3.0]))
+    if draw(st.booleans()):
+        chosen |= {"straggler_probability": draw(st.sampled_from([0.1, 0.5, 1.0])), "straggler_slowdown": slowdown}
+    if draw(st.booleans()):
+        life_ms = max(1, longest_ms) * slowdown * draw(st.sampled_from([0.5, 1, 4, 20]))
+        chosen |= {
+            "failures_per_hour": 3_600_000 / life_ms,
+            "recovery_ms": draw(st.sampled_from([0, 10, 100, 1000]) | st.integers(0, 2000)),
+        }
+    return chosen
+
+
+@st.composite
 def instances(draw: st.DrawFn) -> Instance:
-    """1 to 6 jobs of 1 to 4 profiles on 1 to 8 executors; many times coincide on purpose."""
+    """1 to 6 jobs of 1 to 4 profiles, on 1 to 200 executors but mostly few; many times coincide on purpose."""
     levels = sorted(draw(st.lists(st.sampled_from([1, 2, 3, 4, 6]), min_size=1, max_size=3, unique=True)))
     trace = toy_trace(draw(st.lists(profiles(levels), min_size=1, max_size=4)), levels)
     jobs = draw(st.lists(st.integers(0, trace.num_profiles - 1), min_size=1, max_size=6))
     moments = st.just(0) | st.sampled_from([10, 100, 200, 1000]) | st.integers(1, 2000)
+    warmup_delay_ms = draw(st.sampled_from([0, 10, 1000]))
+    few = st.integers(1, 8)
     workload = toy_workload(
         sorted(draw(st.lists(moments, min_size=len(jobs), max_size=len(jobs)))),
-        draw(st.integers(1, 8)),
+        draw(st.one_of(few, few, few, st.integers(1, 200))),
         profile=jobs,
         moving_delay_ms=draw(st.sampled_from([0, 10, 100, 2000]) | st.integers(0, 5000)),
         seed=draw(st.integers(0, 2**63 - 1)),
         mean_durations=draw(st.booleans()),
+        **draw(st.just({}) | rules(longest_ms(trace) + warmup_delay_ms)),
     )
-    return trace, workload, draw(st.sampled_from([0, 10, 1000]))
+    return trace, workload, warmup_delay_ms
 
 
-checked = settings(max_examples=80, deadline=None, derandomize=True)
+def longest_ms(trace: Trace) -> int:
+    rows = trace.stages.to_pylist()
+    return max(value for row in rows for entry in row["durations"] for value in entry["duration_ms"])
+
+
+checked = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def run(instance: Instance, name: str, **parameters: float) -> EpisodeResult:
@@ -87,12 +112,24 @@ def plain(name: str, **parameters: float) -> Policy:
     return {"fifo": Fifo(), "fair": fair, "sjf_cp": sjf_cp}[name]
 
 
+def check(instance: Instance, name: str, **parameters: float) -> None:
+    """Event for event; where a failure leaves jobs that no executor may join, both must say so."""
+    trace, workload, warmup_delay_ms = instance
+    try:
+        reference = run_reference(trace, workload, plain(name, **parameters), warmup_delay_ms)
+    except RuntimeError:
+        assert workload.rules.failures_per_hour > 0
+        with pytest.raises(ClearschedError, match="unfinished"):
+            run(instance, name, **parameters)
+        return
+    assert_same(run(instance, name, **parameters), reference)
+
+
 @pytest.mark.parametrize("name", ["fifo", "fair"])
 @checked
 @given(instance=instances())
 def test_the_heuristics_of_the_literature_run_as_in_the_reference(name: str, instance: Instance) -> None:
-    trace, workload, warmup_delay_ms = instance
-    assert_same(run(instance, name), run_reference(trace, workload, plain(name), warmup_delay_ms))
+    check(instance, name)
 
 
 OTHERS = st.sampled_from(
@@ -104,15 +141,12 @@ OTHERS = st.sampled_from(
 )
 
 
-@settings(checked, max_examples=120)
+@settings(checked, max_examples=150)
 @given(instance=instances(), chosen=OTHERS)
 def test_the_other_heuristics_run_as_in_the_reference(instance: Instance, chosen: tuple[str, dict]) -> None:
-    trace, workload, warmup_delay_ms = instance
     name, parameters = chosen
-    assume(compile_profiles(trace).work_ms.min() > 0)
-    assert_same(
-        run(instance, name, **parameters), run_reference(trace, workload, plain(name, **parameters), warmup_delay_ms)
-    )
+    assume(compile_profiles(instance[0]).work_ms.min() > 0)
+    check(instance, name, **parameters)
 
 
 class RandomPolicy:
@@ -176,6 +210,7 @@ POLICIES = st.sampled_from(["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "
 @checked
 @given(instance=instances(), name=POLICIES)
 def test_what_holds_in_every_episode(instance: Instance, name: str) -> None:
+    """Every task finishes once, no stage starts early, and no executor is in two places."""
     trace, workload, _ = instance
     result = run(instance, name)
     assert result.tasks is not None
@@ -185,26 +220,60 @@ def test_what_holds_in_every_episode(instance: Instance, name: str) -> None:
         for job, profile in enumerate(workload.profile)
         for row in rows[trace.profile_starts[profile] : trace.profile_starts[profile + 1]]
     ]
-    begin, duration, job_of, stage_of = result.tasks[:, :4].T
+    begin, duration, job_of, stage_of, _, attempt, failed = result.tasks.T
     end = begin + duration
     done = {}
     for job, row in stages:
         own = (job_of == job) & (stage_of == row["stage"])
-        assert own.sum() == row["num_tasks"]
+        assert np.sum(own & (failed == 0)) == row["num_tasks"]
+        assert attempt[own].tolist() == list(range(own.sum()))
         done[job, row["stage"]] = end[own].max()
     for job, row in stages:
         own = (job_of == job) & (stage_of == row["stage"])
         ready = max((done[job, parent] for parent in row["parents"]), default=workload.arrival_ms[job])
         assert begin[own].min() >= ready
-    assert most_at_once(begin, end) <= workload.num_executors
+    occupied = end + np.where(failed, workload.rules.recovery_ms, 0)  # who failed can run nothing until it recovers
+    assert most_at_once(begin, occupied) <= workload.num_executors
     for job, completion in enumerate(result.completion_ms):
-        assert completion == end[job_of == job].max()
+        assert completion == end[(job_of == job) & (failed == 0)].max()
         shortest = critical_path_ms([row for owner, row in stages if owner == job])
         assert completion - workload.arrival_ms[job] >= shortest
 
 
+class Watched:
+    """FIFO or fair, with a look at every executor at each decision of the plain simulator."""
+
+    def __init__(self, name: str) -> None:
+        self.policy = plain(name)
+        self.is_fifo = name == "fifo"
+        if name == "fifo":
+            self.executor_fails = self.policy.executor_fails
+
+    def __call__(self, simulator: ReferenceSimulator) -> Answer:
+        for executor in simulator.executors:
+            pools = [simulator.global_pool, *(job.pool for job in simulator.jobs)]
+            parked = sum(pool.count(executor) for pool in pools)
+            deciding = executor in simulator.ready and not parked
+            running = executor.stage is not None and executor not in simulator.ready
+            assert parked + deciding + running + executor.in_transit + executor.down == 1
+        for key, promises in simulator.commitments.items():
+            if isinstance(key, Stage):
+                assert sum(promises.values()) <= sum(executor.stage is key for executor in simulator.executors)
+        return self.policy(simulator)
+
+
+@checked
+@given(instance=instances(), name=st.sampled_from(["fifo", "fair"]))
+def test_no_executor_is_lost(instance: Instance, name: str) -> None:
+    """Each is in one place at every decision, nobody is promised twice, and in the end all are free."""
+    trace, workload, warmup_delay_ms = instance
+    simulator = run_reference(trace, workload, Watched(name), warmup_delay_ms)
+    assert sorted(executor.id for executor in simulator.global_pool) == list(range(workload.num_executors))
+    assert not simulator.commitments
+
+
 def most_at_once(begin: np.ndarray, end: np.ndarray) -> int:
-    """The most tasks that run at the same time; one that ends when another begins has left."""
+    """The most intervals that overlap; one that ends when another begins has left."""
     long = end > begin
     changes = sorted([(time, 1) for time in begin[long]] + [(time, -1) for time in end[long]])
     return max(np.cumsum([0, *(change for _, change in changes)]))

@@ -46,6 +46,9 @@ TRACE = pa.schema(
         field(
             "durations", DURATIONS, "ms", "measured task durations by wave and parallelism level (executors of the job)"
         ),
+        field("arrival_ms", pa.int64(), "ms", "arrival of the job in its source, the first job's is 0", True),
+        field("cpu", pa.float32(), "cores", "what a task of the stage asks for", True),
+        field("memory", pa.float32(), "%", "what a task of the stage asks for, of the memory of a machine", True),
     ]
 )
 
@@ -189,11 +192,14 @@ def read_table(path: str | Path, schema: pa.Schema) -> tuple[pa.Table, dict[str,
 
 
 def conform(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
-    """Return `table` with exactly the fields of `schema`, in its order.
+    """Return `table` with exactly the fields of `schema`, in its order; nullable ones that are missing are empty.
 
     Raises:
         ClearschedError: a column is missing, superfluous, of a wrong type, or null where it must not be.
     """
+    for name in schema.names:
+        if schema.field(name).nullable and name not in table.schema.names:
+            table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
     missing = [name for name in schema.names if name not in table.schema.names]
     unknown = [name for name in table.schema.names if name not in schema.names]
     if missing or unknown:

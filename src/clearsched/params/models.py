@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from clearsched.errors import ClearschedError
+from clearsched.params.section import Section
+from clearsched.params.sources import Alibaba2018Params, AlibabaLikeParams, SparkEventlogParams, SyntheticParams
 
-Source = Literal["tpch-spark", "tpch-decima"]
+Source = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic"]
 Heuristic = Literal["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"]
 Student = Literal["rule_list", "boosted_trees"]
 Policy = Literal[
@@ -35,12 +37,6 @@ Exponent = Annotated[float, Field(ge=-4, le=4)]
 Factor = Annotated[float, Field(gt=0, le=100)]
 
 
-class Section(BaseModel):
-    """A section: immutable, no unknown keys, no silent conversion (the text "3" is not the number 3)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
 class TracesParams(Section):
     """Which job profiles are scheduled."""
 
@@ -49,6 +45,10 @@ class TracesParams(Section):
         description="data set: tpch-spark is embedded; tpch-decima is read from `path`, or downloaded if there is none",
     )
     path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")
+    spark_eventlog: SparkEventlogParams = SparkEventlogParams()
+    alibaba_2018: Alibaba2018Params = Alibaba2018Params()
+    alibaba_like: AlibabaLikeParams = AlibabaLikeParams()
+    synthetic: SyntheticParams = SyntheticParams()
 
 
 class EpisodesParams(Section):

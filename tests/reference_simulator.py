@@ -64,9 +64,9 @@ class ReferenceSimulator:
         self.warmup_delay_ms = warmup_delay_ms
         self.durations = durations or MeanDurations()
         self.levels = list(levels)
-        self.work_conserving = work_conserving
         self.right_interpolation = right_interpolation
         self.jobs_hold = spark_fifo and getattr(policy, "is_fifo", False)
+        self.work_conserving = work_conserving or self.jobs_hold
         self.faults = faults or NoFaults()
         self.recovery_ms = recovery_ms
 

@@ -11,11 +11,9 @@ import pytest
 from clearsched.files import read_json
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import Rules, simulate
+from clearsched.problems.dag_jobs.simulate import simulate
 from make_golden import EPISODES, FOLDER, golden_trace, golden_workload, make, summary, to_text
-from toys import compiled_has_rules, decision_rows, task_rows
-
-needs_rules = pytest.mark.skipif(not compiled_has_rules(), reason="the compiled simulator lacks these rules")
+from toys import decision_rows, task_rows
 
 
 @cache
@@ -29,12 +27,9 @@ def read(path: Path) -> dict[str, Any]:
 
 
 CASES = [
-    pytest.param(
-        path, policy, id=f"{path.stem}-{policy}", marks=() if content["rules"] == Rules().__dict__ else needs_rules
-    )
+    pytest.param(path, policy, id=f"{path.stem}-{policy}")
     for path in sorted(FOLDER.glob("*.json"))
-    for content in [read(path)]
-    for policy in content["results"]
+    for policy in read(path)["results"]
 ]
 
 

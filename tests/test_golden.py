@@ -29,8 +29,7 @@ def read(path: Path) -> dict[str, Any]:
 CASES = [
     pytest.param(path, policy, id=f"{path.stem}-{policy}")
     for path in sorted(FOLDER.glob("*.json"))
-    for content in [read(path)]
-    for policy in content["results"]
+    for policy in read(path)["results"]
 ]
 
 

@@ -240,14 +240,18 @@ def test_what_holds_in_every_episode(instance: Instance, name: str) -> None:
         assert completion - workload.arrival_ms[job] >= shortest
 
 
-class Watched:
-    """FIFO or fair, with a look at every executor at each decision of the plain simulator."""
+def most_at_once(begin: np.ndarray, end: np.ndarray) -> int:
+    """The most intervals that overlap; one that ends when another begins has left."""
+    long = end > begin
+    changes = sorted([(time, 1) for time in begin[long]] + [(time, -1) for time in end[long]])
+    return max(np.cumsum([0, *(change for _, change in changes)]))
 
-    def __init__(self, name: str) -> None:
-        self.policy = plain(name)
-        self.is_fifo = name == "fifo"
-        if name == "fifo":
-            self.executor_fails = self.policy.executor_fails
+
+class Watched:
+    """A policy, with a look at every executor at each decision of the plain simulator."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
 
     def __call__(self, simulator: ReferenceSimulator) -> Answer:
         for executor in simulator.executors:
@@ -263,20 +267,13 @@ class Watched:
 
 
 @checked
-@given(instance=instances(), name=st.sampled_from(["fifo", "fair"]))
-def test_no_executor_is_lost(instance: Instance, name: str) -> None:
+@given(instance=instances(), policy=st.just(fair) | st.builds(RandomPolicy, st.integers(0, 2**32)))
+def test_no_executor_is_lost(instance: Instance, policy: Policy) -> None:
     """Each is in one place at every decision, nobody is promised twice, and in the end all are free."""
     trace, workload, warmup_delay_ms = instance
-    simulator = run_reference(trace, workload, Watched(name), warmup_delay_ms)
+    simulator = run_reference(trace, workload, Watched(policy), warmup_delay_ms)
     assert sorted(executor.id for executor in simulator.global_pool) == list(range(workload.num_executors))
     assert not simulator.commitments
-
-
-def most_at_once(begin: np.ndarray, end: np.ndarray) -> int:
-    """The most intervals that overlap; one that ends when another begins has left."""
-    long = end > begin
-    changes = sorted([(time, 1) for time in begin[long]] + [(time, -1) for time in end[long]])
-    return max(np.cumsum([0, *(change for _, change in changes)]))
 
 
 def critical_path_ms(rows: list[dict]) -> int:

@@ -1,6 +1,6 @@
 """Corrections and faults (docs/simulator.md §10, §11) on instances stepped by hand.
 
-Both simulators are asked: the plain one and, where it knows these rules, the compiled one. Rows of decisions are
+Both simulators are asked, the plain one and the compiled one. Rows of decisions are
 [time_ms, [source job, stage of the key], k, target, requested, committed], rows of tasks (start_ms, duration_ms, job,
 stage, wave, attempt, failed). Unless said otherwise a fresh task takes 50 ms, a later one of the same stage 10 ms, a
 move 100 ms. With 3600 failures an hour an executor lives a second on average; the seeds are such that the attempts
@@ -133,11 +133,9 @@ TWO_JOBS = [[stage(2), stage(1, [0])], [stage(2)]]
 and the jobs are complete at 200 and 350."""
 
 
-@pytest.mark.parametrize("work_conserving", [False, True])
 @both
-def test_a_job_holds_its_executors_while_it_has_tasks_to_start(simulator: str, work_conserving: bool) -> None:
-    """What it lets go then is offered at once, with or without the rule that offers all idle executors."""
-    rules = {"spark_fifo": True, "work_conserving": work_conserving}
+@pytest.mark.parametrize("rules", [{"spark_fifo": True}, {"spark_fifo": True, "work_conserving": True}])
+def test_a_job_holds_its_executors_while_it_has_tasks_to_start(simulator: str, rules: dict[str, bool]) -> None:
     course = run(simulator, toy_trace(TWO_JOBS), toy_workload([0, 0], 2, **rules))
     assert course.decisions == [
         [0, NOWHERE, 2, [0, 0], 2, 2],
@@ -150,7 +148,7 @@ def test_a_job_holds_its_executors_while_it_has_tasks_to_start(simulator: str, w
         [150, [0, None], 2, [0, 1], 2, 1],
         [150, [0, None], 1, None, 1, 1],
         # The first starts stage 1. When the second takes up its `none`, job 0 has no task to start any more: it goes
-        # to the global pool, and from there to job 1.
+        # to the global pool, which is offered after the event.
         [150, NOWHERE, 1, [1, 0], 1, 1],
         [200, [0, None], 1, [1, 0], 1, 1],
         # 300: the first one arrives and starts the last task, then the other one ends its task: both sit on the stage.
@@ -191,12 +189,11 @@ def test_who_finds_no_task_stays_in_the_job_under_the_fifo_of_spark(simulator: s
     assert course.decisions == [
         *UNTIL_130,
         # 230: parked in job 1, whose stage 1 has not started. 240: stage 0 is complete, and both are decided on. The
-        # one that came first starts stage 1, the other one is then free of the job and offered: job 2 gets it.
+        # one that came first starts stage 1, the other one is then free of the job, and leaves for job 2.
         [240, [1, None], 2, [1, 1], 2, 1],
         [240, [1, None], 1, None, 1, 1],
         [240, NOWHERE, 1, [2, 0], 1, 1],
-        # 290: job 1 is complete; its executor moves to the second task of job 2. 390: it gets there and starts that,
-        # and only then the other one, there since 340, ends the first: both sit on the stage.
+        # 390: the first one reaches job 2 as well and starts its second task; then the other one ends the first task.
         [290, [1, None], 1, [2, 0], 1, 1],
         [390, [2, 0], 2, None, 2, 2],
     ]

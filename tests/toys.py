@@ -133,9 +133,8 @@ def task_rows(result: EpisodeResult) -> list[tuple[Any, ...]]:
 
 def assert_same(result: EpisodeResult, reference: ReferenceSimulator) -> None:
     """Event for event: every decision, every start of a task, every completion."""
-    rows = task_rows(result)
     assert decision_rows(result) == reference.decisions
-    assert rows == reference.tasks
+    assert task_rows(result) == reference.tasks
     assert result.completion_ms.tolist() == reference.completions_ms
     assert result.num_decisions == len(reference.decisions)
     assert result.num_tasks == len(reference.tasks)

@@ -48,6 +48,16 @@ def matrix(state: State) -> tuple[np.ndarray, np.ndarray]:
     return rows[:count], stages[:count]
 
 
+def candidates_of(state: State) -> list[int]:
+    """The candidates in order of their jobs' arrival and of their index."""
+    found = []
+    for j in state.active[: state.scalar[columns.NUM_ACTIVE]]:
+        base = state.job[j, columns.BASE]
+        marks = state.stage[base : base + state.job[j, columns.NUM_STAGES], columns.CANDIDATE]
+        found += (base + np.flatnonzero(marks)).tolist()
+    return found
+
+
 def quantities(state: State, s: int) -> dict[str, float]:
     """What the formulas read of candidate s, looked up in plain Python."""
     j = int(state.stage[s, columns.JOB])
@@ -105,7 +115,7 @@ def test_every_column_is_its_formula(profiles: Profiles, seed: int) -> None:
     decisions = 0
     while simulation.advance():
         rows, stages = matrix(simulation.state)
-        assert stages.tolist() == np.flatnonzero(simulation.state.stage[:, columns.CANDIDATE]).tolist()
+        assert stages.tolist() == candidates_of(simulation.state)
         for row, s in zip(rows, stages.tolist(), strict=True):
             names = quantities(simulation.state, s)
             expected = np.array([eval(formula, {}, names) for formula in compiled], np.float32)

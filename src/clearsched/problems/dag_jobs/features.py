@@ -20,9 +20,11 @@ from clearsched.problems.dag_jobs.state import (
     CANDIDATE,
     COMMITTED,
     CRITICAL_PATH_LEFT_MS,
+    JOB,
     MOVING,
     NUM_ACTIVE,
     NUM_CANDIDATES,
+    NUM_DECISIONS,
     NUM_EXECUTORS,
     PROFILE,
     PROFILE_STAGE,
@@ -394,3 +396,28 @@ def all_finite(rows: np.ndarray, count: int) -> bool:
         for c in range(count):
             wrong |= not abs(rows[c, column]) <= largest
     return wrong == 0
+
+
+def describe_fault(state: State, rows: np.ndarray, stages: np.ndarray) -> str:
+    """Which feature of the pending decision is not finite, and where, in one line; empty if all are.
+
+    Args:
+        state: with a decision pending.
+        rows: float32[c, NUM_FEATURES], as `fill_features` wrote them.
+        stages: int64[c].
+    """
+    wrong = ~np.isfinite(rows)
+    if not wrong.any():
+        return ""
+    # One bad number spoils the shares of all jobs. Most is wrong where it comes from, and the stage tells more there.
+    row = int(wrong.sum(axis=1).argmax())
+    columns = np.flatnonzero(wrong[row])
+    column = next((c for c in columns if c >= JOB_COLUMNS), columns[0])
+    told = place_of(state, stages[row], f"feature {FEATURE_NAMES[column]} is {rows[row, column]}")
+    return f"{told}: the durations of its profile must be finite numbers"
+
+
+def place_of(state: State, s: int, what: str) -> str:
+    """`decision N: <what> for stage S of job J`: the beginning of a message about the pending decision."""
+    j = state.stage[s, JOB]
+    return f"decision {state.scalar[NUM_DECISIONS]}: {what} for stage {s - state.job[j, BASE]} of job {j}"

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 
-from clearsched.errors import ActionError, ClearschedError, WorkloadError
+from clearsched.errors import ActionError, ClearschedError, FeatureError, WorkloadError
 from clearsched.problems.dag_jobs import engine, loop
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.graph import Observation, observe
@@ -122,9 +122,11 @@ def simulate(
 
     Raises:
         ClearschedError: the workload is malformed, or jobs were left unfinished.
+        FeatureError: a feature or a score of the policy is not finite.
     """
     state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
-    loop.run_episode(state, policy)
+    if not loop.run_episode(state, policy):
+        raise FeatureError(loop.fault(state, policy))
     return result_of(state)
 
 
@@ -218,8 +220,15 @@ class Simulation:
         return observe(self.state)
 
     def reference_choice(self, policy: loop.Compiled) -> tuple[int, int]:
-        """What a compiled policy answers to the pending decision: (stage, limit on its job, not cut to k)."""
-        return loop.choose_limit(self.state, policy)
+        """What a compiled policy answers to the pending decision: (stage, limit on its job, not cut to k).
+
+        Raises:
+            FeatureError: a feature or a score is not finite.
+        """
+        stage, limit = loop.choose_limit(self.state, policy)
+        if stage == loop.INVALID:
+            raise FeatureError(loop.fault(self.state, policy))
+        return stage, limit
 
     def act(self, stage: int, limit: int) -> int:
         """Answer the pending decision: `stage` (row of the state) gets executors until its job holds `limit`.

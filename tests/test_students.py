@@ -17,8 +17,8 @@ from clearsched.params import Params, parse
 from clearsched.params.models import RuleListParams
 from clearsched.policies import heuristic
 from clearsched.policies import load_policy as load_any
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
-from clearsched.problems.dag_jobs.trees import pack, scores
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES, new_rows
+from clearsched.problems.dag_jobs.trees import add_scores, pack, score, scores
 from clearsched.students import boosted_trees, limit_tree, load_policy, rule_list
 from clearsched.students.bench import Bench, smallest_good
 from clearsched.students.dataset import best_rows, ranks, read_dataset, subset
@@ -127,6 +127,32 @@ def test_a_sum_of_trees_flattens_to_rules_that_exclude_each_other(seed):
     np.testing.assert_allclose(tree_scores([compile_rules(rules)], features), tree_scores(trees, features))
     fits = [first_rule([rule], features) == 0 for rule in rules]
     assert np.all(np.sum(fits, axis=0) == 1)
+
+
+@pytest.mark.parametrize("depths", [[3], [0, 1, 2, 3], [3] * 50, [3, 4, 2], []])
+@pytest.mark.parametrize("count", [1, 16, 29, 130])
+def test_scores_are_those_of_a_plain_walk(depths, count):
+    """In Python, tree by tree; an ensemble of at most three levels is evaluated in another way than a deeper one."""
+    rng = np.random.default_rng(len(depths))
+    features, trees = grid_rows(rng, count), [random_tree(rng, depth) for depth in depths]
+    features[0, :6] = np.nan  # fails every comparison
+    expected = []
+    for row in features:
+        total = 0.0
+        for tree in trees:
+            node = 0
+            while tree["feature"][node] >= 0:
+                below = row[tree["feature"][node]] < np.float32(tree["threshold"][node])
+                node = tree["left"][node] if below else tree["right"][node]
+            total += tree["value"][node]
+        expected.append(total)
+    packed = pack(trees, NUM_FEATURES, "test")
+    np.testing.assert_array_equal(scores(packed, features), expected)
+    rows, values = new_rows(count), np.zeros(count)
+    rows[:count] = features
+    add_scores(packed, rows, count, values)
+    np.testing.assert_array_equal(values, expected)
+    assert [score(packed, row) for row in features] == expected
 
 
 def test_conditions_of_one_feature_are_tightened():

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.formulae import NO_FORMULA, Formula
 from clearsched.problems.dag_jobs.heuristics import HEURISTICS, LEARNED
 from clearsched.problems.dag_jobs.loop import Compiled
 from clearsched.problems.dag_jobs.profiles import Profiles
@@ -81,13 +82,21 @@ def heuristic(name: str, **settings: float) -> CompiledPolicy:
     return CompiledPolicy(name, "heuristic", Compiled(entry.code, parameters, NO_TREES, NO_TREES), shown)
 
 
-def tree_policy(name: str, stage: Trees, limit: Trees) -> CompiledPolicy:
-    """A student: trees that score the stages, and trees that say what share of the executors a job may hold."""
-    return CompiledPolicy(name, "student", Compiled(LEARNED, np.zeros(2), stage, limit))
+def learned_policy(
+    name: str,
+    stage: Trees = NO_TREES,
+    limit: Trees = NO_TREES,
+    stage_formula: Formula = NO_FORMULA,
+    limit_formula: Formula = NO_FORMULA,
+) -> CompiledPolicy:
+    """A policy by scores: formula plus trees score the stages, and say what share of the executors a job may hold."""
+    return CompiledPolicy(
+        name, "student", Compiled(LEARNED, np.zeros(2), stage, limit, stage_formula, limit_formula), {}
+    )
 
 
 def load_policy(name: str | Path, tuned: Mapping[str, Any] | None = None, mode: str = "argmax") -> Policy:
-    """The policy of a name or file: a heuristic, a teacher's `.safetensors` or a student's `.json`.
+    """The policy of a name or file: a heuristic, a teacher's `.safetensors`, a student's or a formula's `.json`.
 
     Args:
         name: name of a heuristic, or a path.

@@ -1,4 +1,4 @@
-"""A student on disk and in the loop: JSON in, compiled policy out."""
+"""A student, or a formula that somebody wrote, on disk and in the loop: JSON in, compiled policy out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
-from clearsched.policies import CompiledPolicy, tree_policy
+from clearsched.policies import CompiledPolicy, learned_policy
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
+from clearsched.problems.dag_jobs.formulae import CONSTANT, NO_FORMULA, Formula, formula_scores, pack_formula
 from clearsched.problems.dag_jobs.loop import Compiled
 from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
@@ -24,12 +25,13 @@ from clearsched.students.rules import Rule, compile_rules, parse_conditions
 
 @dataclass(frozen=True)
 class Student:
-    """A readable policy. Its stage choice is either a list of rules or a sum of trees; likewise its limit.
+    """A readable policy. Its stage choice is a list of rules, a sum of trees or a formula; likewise its limit.
 
     Attributes:
         name: what tables call it.
-        stage_rules, limit_rules: the first rule that fits counts; empty where trees are given.
-        stage_trees, limit_trees: as `trees.pack` takes them; empty where rules are given.
+        stage_rules, limit_rules: the first rule that fits counts; empty where it is none.
+        stage_trees, limit_trees: as `trees.pack` takes them; empty where it is none.
+        stage_weights, limit_weights: weights by feature, as `formulae.pack_formula` takes them; empty where it is none.
         evidence: what the file says beside the policy: executors and JCT of its fit, shares of the rules, provenance.
     """
 
@@ -40,6 +42,8 @@ class Student:
     limit_trees: tuple[dict[str, Any], ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
     where: str = "student"
+    stage_weights: Mapping[str, float] = field(default_factory=dict)
+    limit_weights: Mapping[str, float] = field(default_factory=dict)
 
     kind = "student"
     mode = "argmax"
@@ -51,10 +55,12 @@ class Student:
 
     @cached_property
     def _policy(self) -> CompiledPolicy:
-        return tree_policy(
+        return learned_policy(
             self.name,
             _packed(self.stage_rules, self.stage_trees, f"{self.where}: stage"),
             _packed(self.limit_rules, self.limit_trees, f"{self.where}: limit"),
+            _formula(self.stage_weights, f"{self.where}: stage"),
+            _formula(self.limit_weights, f"{self.where}: limit"),
         )
 
     @property
@@ -70,49 +76,55 @@ class Student:
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen."""
-        answer: np.ndarray = scores(self.compiled.stage, np.ascontiguousarray(features, np.float32))
-        return answer
+        return _scores(self.compiled.stage_formula, self.compiled.stage, features)
 
     def limit_share(self, features: np.ndarray) -> np.ndarray:
         """float64[n]: share of the executors that the job of each row may hold, if its stage is chosen."""
-        answer: np.ndarray = scores(self.compiled.limit, np.ascontiguousarray(features, np.float32))
-        return answer
+        return _scores(self.compiled.limit_formula, self.compiled.limit, features)
 
     def write(self, path: str | Path) -> None:
         """Write the policy's JSON, atomically."""
-        content: dict[str, Any] = {"name": self.name, "kind": self.kind, "features": list(FEATURE_NAMES)}
+        kind = "formula" if self.stage_weights else "student"
+        content: dict[str, Any] = {"name": self.name, "kind": kind}
+        if kind == "student" or self.limit_trees:
+            content["features"] = list(FEATURE_NAMES)  # by which the trees count
         shares = self.evidence.get("shares", {})
-        for key, value_name, rules, trees, tree_key in (
-            ("rules", "score", self.stage_rules, self.stage_trees, "stage"),
-            ("limit_rules", "limit_share", self.limit_rules, self.limit_trees, "limit"),
+        for key, value_name, rules, trees, weights, tree_key in (
+            ("rules", "score", self.stage_rules, self.stage_trees, self.stage_weights, "stage"),
+            ("limit_rules", "limit_share", self.limit_rules, self.limit_trees, self.limit_weights, "limit"),
         ):
             if rules:
                 content[key] = [{"if": str(rule), value_name: rule.value} for rule in rules]
                 for entry, share in zip(content[key], shares.get(key, ()), strict=False):
                     entry["share"] = share
             else:
-                content[tree_key] = {"trees": list(trees)}
+                content[tree_key] = dict(weights) or {"trees": list(trees)}
         content["units"] = {feature.name: feature.unit for feature in FEATURES if feature.unit}
         content |= {key: value for key, value in self.evidence.items() if key != "shares"}
         write_json(path, content)
 
 
 def load_policy(path: str | Path) -> Student:
-    """Read and check a student's JSON; conditions and thresholds count as they stand there.
+    """Read and check the JSON of a student or formula; conditions, thresholds and weights count as they stand there.
+
+    A formula may leave out `name`, for which the file's stands in, and `features`, which only trees count by.
 
     Raises:
-        ClearschedError: the file is missing or no JSON, a feature is unknown, or a rule or tree is malformed.
+        ClearschedError: the file is missing or no JSON, a feature is unknown, or a rule, tree or weight is malformed.
     """
     path = Path(path)
     content = read_json(path)
-    if not isinstance(content, dict) or content.get("kind") != "student":
-        raise ClearschedError(f'{path}: no student: an object with "kind": "student" expected')
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind not in ("student", "formula"):
+        raise ClearschedError(f'{path}: no student: an object with "kind": "student" or "formula" expected')
+    if kind == "formula":
+        content = {"name": path.stem, "features": [], **content}
     name = content.get("name")
     if not isinstance(name, str) or not name:
         raise ClearschedError(f"{path}: name: a text expected")
     columns = _columns(content.get("features"), path)
-    stage_rules, stage_trees = _choice(content, "rules", "score", "stage", columns, path)
-    limit_rules, limit_trees = _choice(content, "limit_rules", "limit_share", "limit", columns, path)
+    stage_rules, stage_trees, stage_weights = _choice(content, "rules", "score", "stage", columns, path)
+    limit_rules, limit_trees, limit_weights = _choice(content, "limit_rules", "limit_share", "limit", columns, path)
     known = {"name", "kind", "features", "units", "rules", "limit_rules", "stage", "limit"}
     evidence = {key: value for key, value in content.items() if key not in known}
     shares = {
@@ -121,9 +133,17 @@ def load_policy(path: str | Path) -> Student:
         if key in content and all("share" in entry for entry in content[key])
     }
     student = Student(
-        name, stage_rules, stage_trees, limit_rules, limit_trees, evidence | {"shares": shares}, str(path)
+        name,
+        stage_rules,
+        stage_trees,
+        limit_rules,
+        limit_trees,
+        evidence | {"shares": shares},
+        str(path),
+        stage_weights,
+        limit_weights,
     )
-    _ = student.compiled  # so that a broken tree is told now
+    _ = student.compiled  # so that a broken tree or weight is told now
     return student
 
 
@@ -139,18 +159,25 @@ def _columns(names: Any, path: Path) -> list[int]:
 
 
 def _choice(
-    content: dict[str, Any], rules_key: str, value_key: str, trees_key: str, columns: list[int], path: Path
-) -> tuple[tuple[Rule, ...], tuple[dict[str, Any], ...]]:
-    """The rules or the trees of one choice; exactly one of the two."""
-    if (rules_key in content) == (trees_key in content):
-        raise ClearschedError(f"{path}: give either {rules_key!r} or {trees_key!r}, and not both")
+    content: dict[str, Any], rules_key: str, value_key: str, other_key: str, columns: list[int], path: Path
+) -> tuple[tuple[Rule, ...], tuple[dict[str, Any], ...], dict[str, float]]:
+    """The rules, the trees or the weights of one choice; exactly one of them. A number is a formula's constant."""
+    if (rules_key in content) == (other_key in content):
+        raise ClearschedError(f"{path}: give either {rules_key!r} or {other_key!r}, and not both")
     if rules_key in content:
-        return _rules(content[rules_key], value_key, f"{path}: {rules_key}"), ()
-    section = content[trees_key]
-    trees = section.get("trees") if isinstance(section, dict) else None
+        return _rules(content[rules_key], value_key, f"{path}: {rules_key}"), (), {}
+    section = content[other_key]
+    if isinstance(section, int | float):
+        section = {CONSTANT: section}
+    if not isinstance(section, dict) or not section:
+        raise ClearschedError(f"{path}: {other_key}: weights by feature, a number, or a list of trees expected")
+    if "trees" not in section:
+        return (), (), section
+    trees = section["trees"]
     if not isinstance(trees, list) or not trees:
-        raise ClearschedError(f"{path}: {trees_key}.trees: a list of trees expected")
-    return (), tuple(_with_columns(tree, columns, f"{path}: {trees_key}: tree {i}") for i, tree in enumerate(trees))
+        raise ClearschedError(f"{path}: {other_key}.trees: a list of trees expected")
+    where = f"{path}: {other_key}: tree"
+    return (), tuple(_with_columns(tree, columns, f"{where} {i}") for i, tree in enumerate(trees)), {}
 
 
 def _rules(entries: Any, value_key: str, where: str) -> tuple[Rule, ...]:
@@ -179,3 +206,14 @@ def _with_columns(tree: Any, columns: list[int], where: str) -> dict[str, Any]:
 
 def _packed(rules: Sequence[Rule], trees: Sequence[dict[str, Any]], where: str) -> Trees:
     return pack([compile_rules(rules)] if rules else list(trees), NUM_FEATURES, where)
+
+
+def _formula(weights: Mapping[str, float], where: str) -> Formula:
+    return pack_formula(weights, where) if weights else NO_FORMULA
+
+
+def _scores(formula: Formula, trees: Trees, features: np.ndarray) -> np.ndarray:
+    """float64[n]: formula plus trees of float32[n, F]. A student has one of the two, so nothing is rounded twice."""
+    rows = np.ascontiguousarray(features, np.float32)
+    answer: np.ndarray = formula_scores(formula, rows) + scores(trees, rows)
+    return answer

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.features import FEATURES
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES
+from clearsched.problems.dag_jobs.formulae import CONSTANT
 from clearsched.problems.dag_jobs.trees import LEAF
 from clearsched.students.policy import Student
 from clearsched.students.rules import OTHERWISE, Condition, Rule, flatten, number
@@ -25,11 +26,18 @@ def render(student: Student) -> str:
     lines = [f"Student {student.name}", "=" * (8 + len(student.name)), ""]
     if student.stage_rules:
         lines += _stage_rules(student)
+    elif student.stage_weights:
+        lines += ["Which stage gets executors? The candidate with the highest sum.", "", *_terms(student.stage_weights)]
+        used += _columns(student.stage_weights)
     else:
         lines += _stage_trees(student.stage_trees)
         used += [feature for tree in student.stage_trees for feature in tree["feature"] if feature != LEAF]
-    lines += ["", "How many executors may the job of that stage hold? The first rule that fits.", ""]
-    if student.limit_rules:
+    how = "This share of all, rounded." if student.limit_weights else "The first rule that fits."
+    lines += ["", f"How many executors may the job of that stage hold? {how}", ""]
+    if student.limit_weights:
+        lines += _terms(student.limit_weights)
+        used += _columns(student.limit_weights)
+    elif student.limit_rules:
         lines += _listed([(rule, _share(rule.value, executors)) for rule in student.limit_rules])
     else:
         lines += _tree_rules(student.limit_trees, len(student.limit_trees))
@@ -74,6 +82,19 @@ def _stage_trees(trees: Sequence[dict[str, Any]]) -> list[str]:
             f"{100 * gain[feature] / whole:>6.1f} %{splits[feature]:>9}"
         )
     return [*lines, "", *_tree_rules(trees, min(TREES_SHOWN, len(trees)))]
+
+
+def _terms(weights: Mapping[str, float]) -> list[str]:
+    """A formula, one term a line, with units."""
+    lines = []
+    for name, weight in weights.items():
+        unit = "" if name == CONSTANT else FEATURES[FEATURE_NAMES.index(name)].unit
+        lines.append(f"  {weight:>+14}" + ("" if name == CONSTANT else f" x {name}") + (f" [{unit}]" if unit else ""))
+    return lines
+
+
+def _columns(weights: Mapping[str, float]) -> list[int]:
+    return [FEATURE_NAMES.index(name) for name in weights if name != CONSTANT]
 
 
 def _tree_rules(trees: Sequence[dict[str, Any]], shown: int) -> list[str]:

@@ -1,19 +1,21 @@
 """The features of a candidate: one definition for the loop, the decision log, the students and the docs.
 
 A row describes a stage that a decision may choose, the job it belongs to and the cluster. The limit choice reads the
-row of the stage that was chosen.
+row of the stage that was chosen. The formula of a feature *is* its code: `fill_features` looks up the quantities that
+`JOB_QUANTITIES` and `STAGE_QUANTITIES` name, and the formulas, compiled as they stand in `FEATURES`, do the rest.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from clearsched.problems.dag_jobs.candidates import demand, executors_held
 from clearsched.problems.dag_jobs.state import (
     ARRIVAL_MS,
+    ATTACHED,
     BASE,
     CANDIDATE,
     COMMITTED,
@@ -22,16 +24,18 @@ from clearsched.problems.dag_jobs.state import (
     MOVING,
     NUM_ACTIVE,
     NUM_CANDIDATES,
+    NUM_DECISIONS,
     NUM_EXECUTORS,
-    NUM_STAGES,
     PROFILE,
     PROFILE_STAGE,
+    PROMISED,
     RUNNING,
     SOURCE_JOB,
     STAGES_LEFT,
     TASKS_LEFT,
     TIME_MS,
     TO_DECIDE,
+    TRANSIT,
     UNSTARTED,
     WAITING,
     WORK_LEFT_MS,
@@ -45,40 +49,185 @@ class Feature(NamedTuple):
     name: str
     unit: str
     meaning: str
+    formula: str = ""  # Python, in the names of the quantities; computed in float64 and stored as float32
+    monotone: int = 0  # +1: more of it, all else equal, makes a candidate the better choice; -1: less of it; 0: either
 
+
+JOB_QUANTITIES = {
+    "is_source": "1 if the executors to decide on sit in the job, else 0",
+    "held": "executors attached to the job, in transit to it or promised to it from outside, less those decided on",
+    "work_left_ms": "sum over its stages of tasks not started x mean duration of a task of the stage",
+    "work_ms": "the same over all its tasks",
+    "tasks_left": "its tasks that have not started",
+    "stages_left": "its stages that are not complete",
+    "time_ms": "the simulated time",
+    "arrival_ms": "when the job arrived",
+    "critical_path_left_ms": "largest work left on one path through its stages",
+    "smaller_jobs": "jobs with a candidate that have less work left than this one",
+    "weight": "its work left + 5000 ms: a job about to end still counts",
+    "smallest_weight": "smallest weight of a job with a candidate",
+    "sum_weight": "sum of the weights of all jobs in the system",
+    "sqrt_weight": "square root of its weight",
+    "sum_sqrt_weight": "sum of these over all jobs in the system",
+    "jobs": "jobs in the system: arrived and not complete",
+    "executors": "executors of the cluster",
+}
+"""What the formulas of the columns `job_*` are written in. Times and work (executor-milliseconds) in ms."""
+
+STAGE_QUANTITIES = {
+    "waiting_parents": "parents of the stage that are not complete",
+    "unstarted": "its tasks that have not started",
+    "running": "executors that run it",
+    "moving": "executors in transit to it",
+    "promised": "executors promised to it",
+    "task_ms": "mean duration of one of its tasks",
+    "levels_below": "stages on the longest path below it",
+    "critical_path_ms": "largest work on a path from it downwards, its own included, done or not",
+    "earlier_candidates": "candidates of its job before it: parents complete first, then more levels below, then index",
+    "to_decide": "executors that the decision is about",
+    "jobs": "jobs in the system: arrived and not complete",
+}
+"""What the formulas of the other columns are written in."""
 
 FEATURES = (
-    Feature("job_is_source", "", "1 if the executors to decide on sit in this job: it keeps them without a move"),
-    Feature("job_executors", "executors", "executors it holds (attached, in transit, promised), less those decided on"),
-    Feature("job_work_left_s", "s", "work of the job that has not started: tasks x mean duration, in executor-seconds"),
-    Feature("job_work_total_s", "s", "work of the whole job, in executor-seconds"),
-    Feature("job_tasks_left", "tasks", "tasks of the job that have not started"),
-    Feature("job_stages_left", "stages", "stages of the job that are not complete"),
-    Feature("job_age_s", "s", "time since the job arrived"),
-    Feature("job_critical_path_s", "s", "largest work left on one path through its stages, in executor-seconds"),
-    Feature("job_work_rank", "jobs", "number of jobs with a candidate that have less work left than this one"),
-    Feature("job_work_to_smallest", "", "work left relative to the job with a candidate that has least"),
-    Feature("job_work_share", "", "its share of the work left of all jobs"),
-    Feature("job_sqrt_share", "", "its share when every job counts with the square root of its work left"),
-    Feature("job_sqrt_load", "", "executors it holds, relative to its square-root share of the cluster"),
-    Feature("job_fair_load", "", "executors it holds, relative to an equal share of the cluster"),
-    Feature("stage_is_ready", "", "1 if all its parents are complete: its tasks can start at once"),
-    Feature("stage_tasks_left", "tasks", "tasks of the stage that have not started"),
-    Feature("stage_demand", "tasks", "tasks of the stage that no executor is meant for yet"),
-    Feature("stage_task_s", "s", "mean duration of its tasks"),
-    Feature("stage_work_left_s", "s", "work of the stage that has not started, in executor-seconds"),
-    Feature("stage_levels_below", "stages", "stages on the longest path below the stage"),
-    Feature("stage_critical_path_s", "s", "largest work on a path from it downwards, in executor-seconds"),
-    Feature("stage_executors", "executors", "executors that run it, move to it or are promised to it"),
-    Feature("stage_rank", "stages", "candidates of its job that come before it: ready first, then more levels below"),
-    Feature("executors_to_decide", "executors", "executors that this decision is about"),
-    Feature("jobs_in_system", "jobs", "jobs that have arrived and are not complete"),
+    Feature(
+        "job_is_source",
+        "",
+        "1 if the executors to decide on sit in this job: it keeps them without a move",
+        "is_source",
+        +1,
+    ),
+    Feature(
+        "job_executors",
+        "executors",
+        "executors it holds (attached, in transit, promised), less those decided on",
+        "held",
+    ),
+    Feature(
+        "job_work_left_s",
+        "s",
+        "work of the job that has not started: tasks x mean duration, in executor-seconds",
+        "work_left_ms / 1000",
+        -1,
+    ),
+    Feature("job_work_total_s", "s", "work of the whole job, in executor-seconds", "work_ms / 1000"),
+    Feature("job_tasks_left", "tasks", "tasks of the job that have not started", "tasks_left"),
+    Feature("job_stages_left", "stages", "stages of the job that are not complete", "stages_left"),
+    Feature("job_age_s", "s", "time since the job arrived", "(time_ms - arrival_ms) / 1000"),
+    Feature(
+        "job_critical_path_s",
+        "s",
+        "largest work left on one path through its stages, in executor-seconds",
+        "critical_path_left_ms / 1000",
+    ),
+    Feature(
+        "job_work_rank",
+        "jobs",
+        "number of jobs with a candidate that have less work left than this one",
+        "smaller_jobs",
+        -1,
+    ),
+    Feature(
+        "job_work_to_smallest",
+        "",
+        "work left relative to the job with a candidate that has least",
+        "weight / smallest_weight",
+        -1,
+    ),
+    Feature("job_work_share", "", "its share of the work left of all jobs", "weight / sum_weight", -1),
+    Feature(
+        "job_sqrt_share",
+        "",
+        "its share when every job counts with the square root of its work left",
+        "sqrt_weight / sum_sqrt_weight",
+        -1,
+    ),
+    Feature(
+        "job_sqrt_load",
+        "",
+        "executors it holds, relative to its square-root share of the cluster",
+        "held / (sqrt_weight / sum_sqrt_weight * executors)",
+        -1,
+    ),
+    Feature(
+        "job_fair_load",
+        "",
+        "executors it holds, relative to an equal share of the cluster",
+        "held * jobs / executors",
+        -1,
+    ),
+    Feature(
+        "stage_is_ready",
+        "",
+        "1 if all its parents are complete: its tasks can start at once",
+        "waiting_parents == 0",
+        +1,
+    ),
+    Feature("stage_tasks_left", "tasks", "tasks of the stage that have not started", "unstarted"),
+    Feature(
+        "stage_demand",
+        "tasks",
+        "tasks of the stage that no executor is meant for yet",
+        "unstarted - moving - promised",
+    ),
+    Feature("stage_task_s", "s", "mean duration of its tasks", "task_ms / 1000"),
+    Feature(
+        "stage_work_left_s",
+        "s",
+        "work of the stage that has not started, in executor-seconds",
+        "unstarted * task_ms / 1000",
+    ),
+    Feature("stage_levels_below", "stages", "stages on the longest path below the stage", "levels_below", +1),
+    Feature(
+        "stage_critical_path_s",
+        "s",
+        "largest work on a path from it downwards, in executor-seconds",
+        "critical_path_ms / 1000",
+        +1,
+    ),
+    Feature(
+        "stage_executors",
+        "executors",
+        "executors that run it, move to it or are promised to it",
+        "running + moving + promised",
+    ),
+    Feature(
+        "stage_rank",
+        "stages",
+        "candidates of its job that come before it: ready first, then more levels below",
+        "earlier_candidates",
+        -1,
+    ),
+    Feature("executors_to_decide", "executors", "executors that this decision is about", "to_decide"),
+    Feature("jobs_in_system", "jobs", "jobs that have arrived and are not complete", "jobs"),
 )
 NUM_FEATURES = len(FEATURES)
 FEATURE_NAMES = tuple(feature.name for feature in FEATURES)
+JOB_COLUMNS = sum(name.startswith("job_") for name in FEATURE_NAMES)
+"""The features of the job come first: they are computed once for all candidates of the job."""
 
 WORK_OFFSET_MS = 5000.0
 """Added to a job's work left where shares are computed, so that a job about to end still counts."""
+
+FEW = 64
+"""Up to so many keys each is compared with each, in vector registers; more are sorted."""
+
+
+def _compile_columns(first: int, features: Sequence[Feature], quantities: Sequence[str]) -> Any:
+    """A compiled function that writes the formulas of `features` to rows[c, first], rows[c, first + 1], ...
+
+    It has no cache of its own: it is compiled into `fill_features`, which has one. Division is IEEE's, so that a
+    formula gives inf or nan, which the loop reports, where Python would raise ZeroDivisionError.
+    """
+    lines = [f"def write(rows, c, {', '.join(quantities)}):"]
+    lines += [f"    rows[c, {first + i}] = {feature.formula}" for i, feature in enumerate(features)]
+    scope: dict[str, Any] = {}
+    exec("\n".join(lines), scope)
+    return njit(error_model="numpy")(scope["write"])
+
+
+_write_job = _compile_columns(0, FEATURES[:JOB_COLUMNS], list(JOB_QUANTITIES))
+_write_stage = _compile_columns(JOB_COLUMNS, FEATURES[JOB_COLUMNS:], list(STAGE_QUANTITIES))
 
 
 @njit(cache=True)
@@ -87,88 +236,133 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
 
     Args:
         state: with its candidates marked.
-        rows: float32[at least candidates, NUM_FEATURES], written.
+        rows: float32[at least candidates, NUM_FEATURES], written; fastest as `new_rows` makes it.
         stages: int64[at least candidates], written: the stage of each row.
 
     Returns:
         The number of candidates.
     """
-    scalar, job, work = state.scalar, state.job, state.work
-    total_work = total_sqrt = 0.0
-    smallest = np.inf
-    for i in range(scalar[NUM_ACTIVE]):
-        j = state.active[i]
-        left = work[j, WORK_LEFT_MS] + WORK_OFFSET_MS
-        total_work += left
-        total_sqrt += np.sqrt(left)
+    # The state's arrays are taken apart once: handing the whole of it to a function that is called for every row
+    # costs more than the row.
+    scalar, job, work, stage, active = state.scalar, state.job, state.work, state.stage, state.active
+    profile_work_ms, mean_ms = state.profiles.work_ms, state.profiles.mean_ms
+    levels_below, critical_path_ms = state.profiles.levels_below, state.profiles.critical_path_ms
+    jobs = scalar[NUM_ACTIVE]
+    sum_weight = sum_sqrt_weight = 0.0
+    smallest_weight = np.inf
+    choosable = most = 0
+    for i in range(jobs):
+        j = active[i]
+        weight = work[j, WORK_LEFT_MS] + WORK_OFFSET_MS
+        sum_weight += weight
+        sum_sqrt_weight += np.sqrt(weight)
         if job[j, NUM_CANDIDATES] > 0:
-            smallest = min(smallest, left)
-    count = 0
-    for i in range(scalar[NUM_ACTIVE]):
-        j = state.active[i]
-        if job[j, NUM_CANDIDATES] == 0:
+            smallest_weight = min(smallest_weight, weight)
+            choosable += 1
+            most = max(most, job[j, NUM_CANDIDATES])
+    # Keys to rank by, and the ranks: first those of the jobs with a candidate, then those of one job's candidates.
+    keys = np.empty(choosable + most)
+    ranks = np.empty(choosable + most)
+    place = 0
+    for i in range(jobs):
+        if job[active[i], NUM_CANDIDATES] > 0:
+            keys[place] = work[active[i], WORK_LEFT_MS]
+            place += 1
+    count_smaller(keys, ranks, 0, choosable)
+    count = place = 0
+    for i in range(jobs):
+        j = active[i]
+        candidates = job[j, NUM_CANDIDATES]
+        if candidates == 0:
             continue
-        first = count
-        for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
-            if state.stage[s, CANDIDATE] == 1:
-                stages[count] = s
-                if count == first:
-                    _describe_job(state, j, total_work, total_sqrt, smallest, rows[count])
-                else:
-                    rows[count, :14] = rows[first, :14]
-                _describe_stage(state, s, rows[count])
-                count += 1
+        s = job[j, BASE]
+        for c in range(candidates):
+            while stage[s, CANDIDATE] == 0:
+                s += 1
+            stages[count + c] = s
+            keys[choosable + c] = order_key(stage[s, WAITING], levels_below[stage[s, PROFILE_STAGE]], c, candidates)
+            s += 1
+        count_smaller(keys, ranks, choosable, candidates)
+        is_source = 1 if j == scalar[SOURCE_JOB] else 0
+        held = job[j, ATTACHED] + job[j, TRANSIT] + job[j, PROMISED]  # as `executors_held`
+        weight = work[j, WORK_LEFT_MS] + WORK_OFFSET_MS
+        _write_job(
+            rows,
+            count,
+            is_source,
+            held - is_source * scalar[TO_DECIDE],
+            work[j, WORK_LEFT_MS],
+            profile_work_ms[job[j, PROFILE]],
+            job[j, TASKS_LEFT],
+            job[j, STAGES_LEFT],
+            scalar[TIME_MS],
+            job[j, ARRIVAL_MS],
+            work[j, CRITICAL_PATH_LEFT_MS],
+            ranks[place],
+            weight,
+            smallest_weight,
+            sum_weight,
+            np.sqrt(weight),
+            sum_sqrt_weight,
+            jobs,
+            scalar[NUM_EXECUTORS],
+        )
+        place += 1
+        for c in range(count, count + candidates):
+            for column in range(JOB_COLUMNS):
+                rows[c, column] = rows[count, column]
+            s = stages[c]
+            g = stage[s, PROFILE_STAGE]
+            _write_stage(
+                rows,
+                c,
+                stage[s, WAITING],
+                stage[s, UNSTARTED],
+                stage[s, RUNNING],
+                stage[s, MOVING],
+                stage[s, COMMITTED],
+                mean_ms[g],
+                levels_below[g],
+                critical_path_ms[g],
+                ranks[choosable + c - count],
+                scalar[TO_DECIDE],
+                jobs,
+            )
+        count += candidates
     return count
 
 
-@njit(cache=True)
-def _describe_job(state: State, j: int, total_work: float, total_sqrt: float, smallest: float, row: np.ndarray) -> None:
-    scalar, job, work = state.scalar, state.job, state.work
-    left = work[j, WORK_LEFT_MS] + WORK_OFFSET_MS
-    held = executors_held(state, j)
-    rank = 0
-    for i in range(scalar[NUM_ACTIVE]):
-        other = state.active[i]
-        if job[other, NUM_CANDIDATES] > 0 and work[other, WORK_LEFT_MS] < work[j, WORK_LEFT_MS]:
-            rank += 1
-    share = np.sqrt(left) / total_sqrt
-    row[0] = 1.0 if j == scalar[SOURCE_JOB] else 0.0
-    row[1] = held
-    row[2] = work[j, WORK_LEFT_MS] / 1000
-    row[3] = state.profiles.work_ms[job[j, PROFILE]] / 1000
-    row[4] = job[j, TASKS_LEFT]
-    row[5] = job[j, STAGES_LEFT]
-    row[6] = (scalar[TIME_MS] - job[j, ARRIVAL_MS]) / 1000
-    row[7] = work[j, CRITICAL_PATH_LEFT_MS] / 1000
-    row[8] = rank
-    row[9] = left / smallest
-    row[10] = left / total_work
-    row[11] = share
-    row[12] = held / (share * scalar[NUM_EXECUTORS])
-    row[13] = held * scalar[NUM_ACTIVE] / scalar[NUM_EXECUTORS]
+def docs_table() -> str:
+    """The features, and the quantities in their formulas, as the Markdown tables of docs/decisions.md."""
+    directions = {+1: "more", -1: "less", 0: ""}
+    lines = ["| feature | unit | meaning | formula | better |", "|---|---|---|---|---|"]
+    for name, unit, meaning, formula, monotone in FEATURES:
+        lines.append(f"| `{name}` | {unit} | {meaning} | `{formula}` | {directions[monotone]} |")
+    for title, quantities in (("of `job_*`", JOB_QUANTITIES), ("of the others", STAGE_QUANTITIES)):
+        lines += ["", f"| quantity in the formulas {title} | meaning |", "|---|---|"]
+        lines += [f"| `{name}` | {meaning} |" for name, meaning in quantities.items()]
+    return "\n".join(lines) + "\n"
 
 
 @njit(cache=True)
-def _describe_stage(state: State, s: int, row: np.ndarray) -> None:
-    stage, profiles = state.stage, state.profiles
-    g = stage[s, PROFILE_STAGE]
-    j = stage[s, JOB]
-    ready = stage[s, WAITING] == 0
-    rank = 0
-    for other in range(state.job[j, BASE], state.job[j, BASE] + state.job[j, NUM_STAGES]):
-        if other != s and stage[other, CANDIDATE] == 1 and comes_before(state, other, s):
-            rank += 1
-    row[14] = 1.0 if ready else 0.0
-    row[15] = stage[s, UNSTARTED]
-    row[16] = demand(state.stage, s)
-    row[17] = profiles.mean_ms[g] / 1000
-    row[18] = stage[s, UNSTARTED] * profiles.mean_ms[g] / 1000
-    row[19] = profiles.levels_below[g]
-    row[20] = profiles.critical_path_ms[g] / 1000
-    row[21] = stage[s, RUNNING] + stage[s, MOVING] + stage[s, COMMITTED]
-    row[22] = rank
-    row[23] = state.scalar[TO_DECIDE]
-    row[24] = state.scalar[NUM_ACTIVE]
+def order_key(waiting_parents: int, levels_below: int, place: int, places: int) -> float:
+    """A key by which the stages of a job are sorted as by `comes_before`: whole and below 2^53, so float64 holds it."""
+    deepest = 1 << 20  # more levels than a job can have
+    return float(((deepest if waiting_parents > 0 else 0) + deepest - levels_below) * places + place)
+
+
+@njit(cache=True)
+def count_smaller(keys: np.ndarray, ranks: np.ndarray, first: int, count: int) -> None:
+    """For each of the `count` keys from `first` on, write to the same place of `ranks` how many of them are smaller."""
+    if count <= FEW:
+        for i in range(first, first + count):
+            smaller = 0
+            for k in range(first, first + count):
+                smaller += keys[k] < keys[i]
+            ranks[i] = smaller
+        return
+    own = keys[first : first + count]
+    ranks[first : first + count] = np.searchsorted(np.sort(own), own)
 
 
 @njit(cache=True)
@@ -180,3 +374,50 @@ def comes_before(state: State, a: int, b: int) -> bool:
         return ready_a
     below_a, below_b = levels_below[stage[a, PROFILE_STAGE]], levels_below[stage[b, PROFILE_STAGE]]
     return below_a > below_b or (below_a == below_b and a < b)
+
+
+@njit(cache=True)
+def new_rows(capacity: int) -> np.ndarray:
+    """float32[at least capacity, NUM_FEATURES], not filled, each feature's column contiguous.
+
+    So a policy evaluates 16 candidates an instruction. The columns lie an odd number of cache lines apart: at a power
+    of two they would compete for the same few places of the processor's cache.
+    """
+    lines = (capacity + 15) // 16
+    return np.empty((NUM_FEATURES, 16 * (lines | 1)), np.float32).T
+
+
+@njit(cache=True)
+def all_finite(rows: np.ndarray, count: int) -> bool:
+    """Whether the first `count` rows hold finite numbers only."""
+    largest = np.float32(3.4028234663852886e38)
+    wrong = 0
+    for column in range(rows.shape[1]):
+        for c in range(count):
+            wrong |= not abs(rows[c, column]) <= largest
+    return wrong == 0
+
+
+def describe_fault(state: State, rows: np.ndarray, stages: np.ndarray) -> str:
+    """Which feature of the pending decision is not finite, and where, in one line; empty if all are.
+
+    Args:
+        state: with a decision pending.
+        rows: float32[c, NUM_FEATURES], as `fill_features` wrote them.
+        stages: int64[c].
+    """
+    wrong = ~np.isfinite(rows)
+    if not wrong.any():
+        return ""
+    # One bad number spoils the shares of all jobs. Most is wrong where it comes from, and the stage tells more there.
+    row = int(wrong.sum(axis=1).argmax())
+    columns = np.flatnonzero(wrong[row])
+    column = next((c for c in columns if c >= JOB_COLUMNS), columns[0])
+    told = place_of(state, stages[row], f"feature {FEATURE_NAMES[column]} is {rows[row, column]}")
+    return f"{told}: the durations of its profile must be finite numbers"
+
+
+def place_of(state: State, s: int, what: str) -> str:
+    """`decision N: <what> for stage S of job J`: the beginning of a message about the pending decision."""
+    j = state.stage[s, JOB]
+    return f"decision {state.scalar[NUM_DECISIONS]}: {what} for stage {s - state.job[j, BASE]} of job {j}"

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from clearsched.errors import FeatureError
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.engine import DECIDE, advance, commit
-from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features
+from clearsched.problems.dag_jobs.features import all_finite, describe_fault, fill_features, new_rows, place_of
+from clearsched.problems.dag_jobs.formulae import NO_FORMULA, Formula, write_formula
 from clearsched.problems.dag_jobs.heuristics import (
     CAPPED_SRPT,
     FIFO,
@@ -26,24 +28,40 @@ from clearsched.problems.dag_jobs.heuristics import (
     wsjf,
 )
 from clearsched.problems.dag_jobs.state import JOB, NONE, NUM_EXECUTORS, State
-from clearsched.problems.dag_jobs.trees import Trees, score
+from clearsched.problems.dag_jobs.trees import BLOCK, Trees, add_scores
+
+INVALID = -2
+"""In place of a stage: a feature or a score is not a finite number, so there is no answer. `fault` says which."""
 
 
 class Compiled(NamedTuple):
-    """A policy that runs inside the loop: a heuristic with its parameters, or trees for stage and limit."""
+    """A policy that runs inside the loop: a heuristic with its parameters, or what scores stages and limits.
+
+    The score of a candidate is its formula plus the sum of its trees; the first best wins. Likewise the share of the
+    executors that the job of the chosen stage may hold.
+    """
 
     code: int  # one of the codes of heuristics.py
     parameters: np.ndarray  # float64[2]
-    stage: Trees  # score of a candidate; the first best wins
-    limit: Trees  # share of the executors that the chosen stage's job may hold
+    stage: Trees
+    limit: Trees
+    stage_formula: Formula = NO_FORMULA
+    limit_formula: Formula = NO_FORMULA
 
 
 @njit(cache=True)
 def choose(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray) -> tuple[int, int]:
-    """(stage, requested executors) of the pending decision, or (NONE, 0). `survey` must have run."""
+    """(stage, requested executors) of the pending decision, or (NONE, 0), or (INVALID, 0). `survey` must have run.
+
+    Args:
+        state: with a decision pending.
+        policy: who decides.
+        rows: float32[at least candidates, NUM_FEATURES], scratch; fastest as `features.new_rows` makes it.
+        stages: int64[at least candidates], scratch.
+    """
     code, parameters = policy.code, policy.parameters
     if code == LEARNED:
-        return choose_by_trees(state, policy, rows, stages)
+        return choose_by_score(state, policy, rows, stages)
     if code == FIFO:
         return fifo(state)
     if code == WEIGHTED_FAIR:
@@ -60,36 +78,49 @@ def choose(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray)
 
 
 @njit(cache=True)
-def choose_by_trees(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray) -> tuple[int, int]:
+def choose_by_score(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray) -> tuple[int, int]:
     """The candidate of the highest score, and as many executors as its job's limit leaves."""
     count = fill_features(state, rows, stages)
-    best, best_score = NONE, -np.inf
-    for c in range(count):
-        value = score(policy.stage, rows[c])
-        if value > best_score:
-            best, best_score = c, value
-    if best == NONE:
+    if count == 0:
         return NONE, 0
+    if not all_finite(rows, count):
+        return INVALID, 0
+    values = np.empty(count + BLOCK)
+    write_scores(policy.stage_formula, policy.stage, rows, count, values)
+    best = 0
+    for c in range(count):
+        if not np.isfinite(values[c]):
+            return INVALID, 0
+        if values[c] > values[best]:
+            best = c
+    write_scores(policy.limit_formula, policy.limit, rows[best : best + 1], 1, values)
+    if not np.isfinite(values[0]):
+        return INVALID, 0
     held = executors_held(state, state.stage[stages[best], JOB])
-    share = score(policy.limit, rows[best])
-    return stages[best], limit_executors(share, state.scalar[NUM_EXECUTORS], held) - held
+    return stages[best], limit_executors(values[0], state.scalar[NUM_EXECUTORS], held) - held
+
+
+@njit(cache=True)
+def write_scores(formula: Formula, trees: Trees, rows: np.ndarray, count: int, values: np.ndarray) -> None:
+    """Write formula plus trees of the first `count` rows to `values`; the next BLOCK - 1 values may change too."""
+    write_formula(formula, rows, count, values)
+    add_scores(trees, rows, count, values)
 
 
 @njit(cache=True)
 def limit_executors(share: float, num_executors: int, held: int) -> int:
     """The limit that a share of the cluster means for a job that holds `held`: rounded, from held + 1 to all."""
-    limit = int(np.floor(share * num_executors + 0.5))
-    return max(held + 1, min(limit, num_executors))
+    limit = int(np.floor(min(max(share, 0.0), 1.0) * num_executors + 0.5))
+    return max(held + 1, limit)
 
 
 @njit(cache=True)
 def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
-    """(stage, limit) of the pending decision, (NONE, 0) if the policy names none. `survey` must have run."""
-    rows = np.empty((len(state.stage), NUM_FEATURES), np.float32)
-    stages = np.empty(len(state.stage), np.int64)
+    """(stage, limit) of the pending decision; (NONE, 0) if the policy names none; (INVALID, 0). See `choose`."""
+    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
     s, requested = choose(state, policy, rows, stages)
-    if s == NONE:
-        return NONE, 0
+    if s < 0:
+        return s, 0
     held = executors_held(state, state.stage[s, JOB])
     return s, min(held + requested, state.scalar[NUM_EXECUTORS])
 
@@ -102,9 +133,11 @@ def reads_work(code: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def run_episode(state: State, policy: Compiled) -> int:
-    """Run an episode to its end (OVER), a replay also to where it needs more jobs or rows (PAUSED)."""
-    rows = np.empty((len(state.stage), NUM_FEATURES), np.float32)
-    stages = np.empty(len(state.stage), np.int64)
+    """Run an episode to its end (OVER), a replay also to where it needs more jobs or rows (PAUSED).
+
+    DECIDE: it stopped at a decision that has no answer; `fault` tells why.
+    """
+    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
     while True:
         why = advance(state)
         if why != DECIDE:
@@ -112,4 +145,40 @@ def run_episode(state: State, policy: Compiled) -> int:
         if reads_work(policy.code):
             survey(state)
         s, requested = choose(state, policy, rows, stages)
+        if s == INVALID:
+            return DECIDE
         commit(state, s, requested)
+
+
+def run_or_raise(state: State, policy: Compiled) -> int:
+    """`run_episode`, with a fault as an error.
+
+    Raises:
+        FeatureError: a feature or a score of the policy is not finite.
+    """
+    why: int = run_episode(state, policy)
+    if why == DECIDE:
+        raise FeatureError(fault(state, policy))
+    return why
+
+
+def fault(state: State, policy: Compiled) -> str:
+    """Why `choose` answered INVALID to the pending decision, in one line."""
+    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
+    count = fill_features(state, rows, stages)
+    rows, stages = rows[:count], stages[:count]
+    told = describe_fault(state, rows, stages)
+    if told:
+        return told
+    for what, formula, trees in (
+        ("score", policy.stage_formula, policy.stage),
+        ("limit", policy.limit_formula, policy.limit),
+    ):
+        values = np.empty(count + BLOCK)
+        write_scores(formula, trees, rows, count, values)
+        wrong = np.flatnonzero(~np.isfinite(values[:count]))
+        if len(wrong):
+            return (
+                f"{place_of(state, stages[wrong[0]], f'the {what} is {values[wrong[0]]}')}: its weights are too large"
+            )
+    return ""

@@ -139,7 +139,7 @@ def replay(
     state.free_row[:] = np.arange(job_rows)[::-1]
     state.scalar[FREE_ROWS] = job_rows
     begin(state, np.uint64(seed))
-    while loop.run_episode(state, policy) != OVER:
+    while loop.run_or_raise(state, policy) != OVER:
         if state.scalar[NEXT_ARRIVAL] == state.scalar[NUM_ARRIVALS]:
             state = _next_chunk(state, next(chunks, None))
         else:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 
-from clearsched.errors import ActionError, ClearschedError, WorkloadError
+from clearsched.errors import ActionError, ClearschedError, FeatureError, WorkloadError
 from clearsched.problems.dag_jobs import engine, loop
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.graph import Observation, observe
@@ -101,14 +101,15 @@ def simulate(
 
     Raises:
         ClearschedError: the workload is malformed, or jobs were left unfinished.
+        FeatureError: a feature or a score of the policy is not finite.
     """
     state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
-    loop.run_episode(state, policy)
+    loop.run_or_raise(state, policy)
     if not is_recorded(state):
         # Lost tasks and idle answers have no bound. An episode runs the same a second time, with logs of its size.
         rows = len(state.task_log) and int(state.scalar[NUM_STARTED])
         state = _begin(profiles, workload, rows, len(state.decision_log) and int(state.scalar[NUM_DECISIONS]))
-        loop.run_episode(state, policy)
+        loop.run_or_raise(state, policy)
     return result_of(state)
 
 
@@ -223,8 +224,15 @@ class Simulation:
         return observe(self.state)
 
     def reference_choice(self, policy: loop.Compiled) -> tuple[int, int]:
-        """What a compiled policy answers to the pending decision: (stage, limit on its job, not cut to k)."""
-        return loop.choose_limit(self.state, policy)
+        """What a compiled policy answers to the pending decision: (stage, limit on its job, not cut to k).
+
+        Raises:
+            FeatureError: a feature or a score is not finite.
+        """
+        stage, limit = loop.choose_limit(self.state, policy)
+        if stage == loop.INVALID:
+            raise FeatureError(loop.fault(self.state, policy))
+        return stage, limit
 
     def act(self, stage: int, limit: int) -> int:
         """Answer the pending decision: `stage` (row of the state) gets executors until its job holds `limit`.

@@ -1,0 +1,186 @@
+"""What a policy costs inside the simulator's loop: the feature matrix, and the scores of trees, rules and formulae.
+
+    python benchmarks/policies.py [--profiles DIR_OR_TRACE] [--cpu-seconds S] [--json]
+
+Setting (a) of benchmarks/simulator.py, fair policy. First decisions per CPU second of whole episodes, without and with
+the feature matrix filled at every decision; then, on the matrices of these decisions, evaluations per CPU second of an
+ensemble of 50 trees of depth 3, of a rule list and of a formula, each with the same trees walked node by node for
+comparison. CPU seconds of one thread; compilation is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.typed import List
+from simulator import SETTINGS, WARMUP_DELAY_MS, load
+
+from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.candidates import survey
+from clearsched.problems.dag_jobs.engine import advance, commit
+from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features, new_rows
+from clearsched.problems.dag_jobs.formulae import NO_FORMULA, Formula, pack_formula
+from clearsched.problems.dag_jobs.loop import choose, write_scores
+from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulate import start
+from clearsched.problems.dag_jobs.trees import BLOCK, LEAF, NO_TREES, Trees, add_walk, pack
+from clearsched.students.rules import Rule, compile_rules, parse_conditions
+
+RULES = (
+    "job_is_source >= 1 and stage_rank < 1",
+    "job_work_to_smallest < 1.004 and job_sqrt_load < 0.92 and stage_rank < 1",
+    "job_age_s < 4.8 and job_work_rank < 3 and job_sqrt_load < 0.98",
+    "job_work_rank < 4 and job_sqrt_load < 0.98",
+    "job_sqrt_load < 0.97 and stage_rank < 1",
+    "job_sqrt_load < 1.1",
+    "otherwise",
+)
+WEIGHTS = {"job_work_left_s": -1.0, "job_is_source": 100.0, "stage_is_ready": 10.0, "stage_levels_below": 1.0}
+
+
+@njit
+def run(state, policy, rows, stages, fill):
+    """An episode; the number of its decisions, and of their candidates if the matrix is filled."""
+    decisions = candidates = 0
+    while advance(state):
+        survey(state)
+        if fill:
+            candidates += fill_features(state, rows, stages)
+        stage, requested = choose(state, policy, rows, stages)
+        commit(state, stage, requested)
+        decisions += 1
+    return decisions, candidates
+
+
+def loop_rates(profiles: Profiles, cpu_seconds: float) -> dict[str, float]:
+    policy = heuristic("fair").compiled
+    spent, decisions, candidates = {False: 0.0, True: 0.0}, 0, 0
+    for index in range(-1, 10**9):
+        workload = SETTINGS["a"].episode(profiles.trace.num_profiles, 0, max(index, 0))
+        for fill in spent:
+            state = start(profiles, workload)
+            rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
+            begin = time.process_time()
+            found = run(state, policy, rows, stages, fill)
+            if index >= 0:  # the first one compiles
+                spent[fill] += time.process_time() - begin
+        if index >= 0:
+            decisions, candidates = decisions + found[0], candidates + found[1]
+        if sum(spent.values()) > 2 * cpu_seconds:
+            break
+    return {
+        "candidates_per_decision": candidates / decisions,
+        "decisions_per_cpu_second": decisions / spent[False],
+        "decisions_with_matrix_per_cpu_second": decisions / spent[True],
+        "matrix_us": 1e6 * (spent[True] - spent[False]) / decisions,
+    }
+
+
+def matrices(profiles: Profiles) -> list[np.ndarray]:
+    """The feature matrices of the decisions of one episode, float32[candidates, F]."""
+    state, policy, found = (
+        start(profiles, SETTINGS["a"].episode(profiles.trace.num_profiles, 0, 0)),
+        heuristic("fair"),
+        [],
+    )
+    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
+    while advance(state):
+        if survey(state):
+            count = fill_features(state, rows, stages)
+            found.append(rows[:count].copy())
+        commit(state, *choose(state, policy.compiled, rows, stages))
+    return found
+
+
+def fit_like(rng: np.random.Generator, rows: np.ndarray, depth: int) -> dict[str, list]:
+    """A tree of `depth` levels whose thresholds are values that occur, so that rows go either way."""
+    inner = 2**depth - 1
+    feature = rng.integers(NUM_FEATURES, size=inner)
+    threshold = rows[rng.integers(len(rows), size=inner), feature]
+    pad = [0] * (inner + 1)
+    return {
+        "feature": [*feature.tolist(), *[LEAF] * (inner + 1)],
+        "threshold": [*threshold.tolist(), *pad],
+        "left": [*(2 * q + 1 for q in range(inner)), *pad],
+        "right": [*(2 * q + 2 for q in range(inner)), *pad],
+        "value": [*[0.0] * inner, *rng.normal(size=inner + 1).tolist()],
+    }
+
+
+@njit
+def evaluate(formula, trees, matrices, counts, values, repeats):
+    """Score every decision `repeats` times, as the loop does."""
+    total = 0.0
+    for _ in range(repeats):
+        for d in range(len(counts)):
+            write_scores(formula, trees, matrices[d], counts[d], values)
+            total += values[0]
+    return total
+
+
+@njit
+def evaluate_walking(formula, trees, matrices, counts, values, repeats):
+    """The same by walking each tree node by node."""
+    t, total = trees, 0.0
+    for _ in range(repeats):
+        for d in range(len(counts)):
+            values[: counts[d]] = 0.0
+            rows = matrices[d]
+            add_walk(t.root, t.feature, t.threshold, t.left, t.right, t.value, rows, counts[d], values)
+            total += values[0]
+    return total
+
+
+def score_rates(profiles: Profiles, cpu_seconds: float) -> dict[str, float]:
+    """Decisions per CPU second whose candidates are scored."""
+    found = matrices(profiles)
+    counts = np.array([len(part) for part in found])
+    laid_out = List()
+    for part in found:
+        rows = new_rows(len(part))
+        rows[:] = 0
+        rows[: len(part)] = part
+        laid_out.append(rows)
+    rng = np.random.default_rng(0)
+    seen = np.concatenate(found)
+    trees = pack([fit_like(rng, seen, 3) for _ in range(50)], NUM_FEATURES, "benchmark")
+    rules = [Rule(parse_conditions(text, "benchmark"), -float(place)) for place, text in enumerate(RULES)]
+    listed = pack([compile_rules(rules)], NUM_FEATURES, "benchmark")
+    values = np.zeros(counts.max() + BLOCK)
+
+    def rate(run: Any, formula: Formula, trees: Trees) -> float:
+        run(formula, trees, laid_out, counts, values, 1)
+        decisions, begin = 0, time.process_time()
+        while time.process_time() - begin < cpu_seconds:
+            run(formula, trees, laid_out, counts, values, 20)
+            decisions += 20 * len(found)
+        return decisions / (time.process_time() - begin)
+
+    answer: dict[str, float] = {"scored_candidates_per_decision": float(counts.mean())}
+    answer["trees_50x3_per_cpu_second"] = rate(evaluate, NO_FORMULA, trees)
+    answer["trees_50x3_walked_per_cpu_second"] = rate(evaluate_walking, NO_FORMULA, trees)
+    answer["trees_50x3_ratio"] = answer["trees_50x3_per_cpu_second"] / answer["trees_50x3_walked_per_cpu_second"]
+    answer["rule_list_per_cpu_second"] = rate(evaluate, NO_FORMULA, listed)
+    answer["formula_per_cpu_second"] = rate(evaluate, pack_formula(WEIGHTS, "benchmark"), NO_TREES)
+    return answer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--profiles", type=Path, help="trace file or tpch-decima folder (default: the embedded trace)")
+    parser.add_argument("--cpu-seconds", type=float, default=2.0, help="CPU time to spend on each measurement, s")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
+    profiles = compile_profiles(load(arguments.profiles), WARMUP_DELAY_MS)
+    answer = loop_rates(profiles, arguments.cpu_seconds) | score_rates(profiles, arguments.cpu_seconds)
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ from clearsched.errors import ActionError, ClearschedError, WorkloadError
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs import arena
 from clearsched.problems.dag_jobs.candidates import executors_held
-from clearsched.problems.dag_jobs.graph import JOB_FEATURES, NODE_FEATURES, Observation, join, one, take
+from clearsched.problems.dag_jobs.graph import JOB_FEATURES, NODE_FEATURES, Observation, join, observation_of, take
 from clearsched.problems.dag_jobs.lockstep import Lockstep
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload
@@ -74,7 +74,7 @@ def together(lockstep: Lockstep, num_executors: int) -> dict[int, list[Observati
     seen: dict[int, list[Observation]] = {}
     while lockstep.advance():
         graph = lockstep.observe()
-        views = [copy(one(graph, b)) for b in range(graph.num_decisions)]
+        views = [copy(observation_of(graph, b)) for b in range(graph.num_decisions)]
         for k, view in zip(lockstep.pending, views, strict=True):
             seen.setdefault(int(lockstep.episode[k]), []).append(view)
         answers = np.array([hashed_choice(view, num_executors) for view in views])
@@ -172,12 +172,12 @@ def test_held_is_the_engines(spark: Profiles) -> None:
     while lockstep.advance():
         graph = lockstep.observe()
         for b, k in enumerate(lockstep.pending):
-            view, state = one(graph, b), lockstep._states[k]
+            view, state = observation_of(graph, b), lockstep._states[k]
             expected = [executors_held(state, j) for j in state.active[: len(view.jobs)]]
             assert view.job_held.tolist() == expected
             assert view.jobs[:, 1].tolist() == expected
             held_of_source |= set(view.job_held[view.jobs[:, 0] == 1].tolist())
-        answers = [hashed_choice(one(graph, b), 10) for b in range(graph.num_decisions)]
+        answers = [hashed_choice(observation_of(graph, b), 10) for b in range(graph.num_decisions)]
         lockstep.act(*np.array(answers).T)
     assert len(held_of_source) > 3
     assert JOB_FEATURES[1].name == "executors"
@@ -203,9 +203,9 @@ def test_join_and_take_are_what_lockstep_fills(spark: Profiles) -> None:
     for _ in range(20):
         lockstep.advance()
         graph = lockstep.observe()
-        assert_same_graph(join([one(graph, b) for b in range(graph.num_decisions)]), graph)
+        assert_same_graph(join([observation_of(graph, b) for b in range(graph.num_decisions)]), graph)
         rows = np.array([3, 0, 3])
-        assert_same_graph(take(graph, rows), join([one(graph, b) for b in rows]))
+        assert_same_graph(take(graph, rows), join([observation_of(graph, b) for b in rows]))
         lockstep.act(*lockstep.choices(heuristic("capped_srpt").compiled))
 
 
@@ -237,7 +237,7 @@ def test_rewards_sum_to_minus_the_total_completion_time(toys: Profiles) -> None:
             idle = np.setdiff1d(np.arange(3), lockstep.pending)
             lockstep.reward[idle] = 0
             graph = lockstep.observe()
-            lockstep.act(*np.array([hashed_choice(one(graph, b), 4) for b in range(waiting)]).T)
+            lockstep.act(*np.array([hashed_choice(observation_of(graph, b), 4) for b in range(waiting)]).T)
         assert sorted(found) == list(range(6))
         for reward, result in found.values():
             assert reward == pytest.approx(-total(result))

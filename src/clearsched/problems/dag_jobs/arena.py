@@ -17,11 +17,16 @@ import numpy as np
 from numba import njit, types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
+from numba.extending import intrinsic as numba_intrinsic
 
 from clearsched.problems.dag_jobs.state import State
 
 WORD_BYTES = 8
+
+
+def intrinsic(function: Any) -> Any:
+    """A function whose code is generated below; for compiled code it has no typing context as first argument."""
+    return numba_intrinsic(function)
 
 
 @njit(cache=True)
@@ -99,7 +104,7 @@ def _without_owners(context: Any, builder: Any, numba_type: Any, value: Any) -> 
         array.parent = cgutils.get_null_value(array.parent.type)
         return array._getvalue()
     if isinstance(numba_type, types.BaseTuple):
-        for index, field_type in enumerate(numba_type):
+        for index, field_type in enumerate(tuple(numba_type)):  # type: ignore[var-annotated, arg-type]
             field = _without_owners(context, builder, field_type, builder.extract_value(value, index))
             value = builder.insert_value(value, field, index)
     return value

@@ -130,7 +130,7 @@ def filled(buffers: Graph, decisions: int) -> Graph:
     )
 
 
-def one(graph: Graph, b: int) -> Observation:
+def observation_of(graph: Graph, b: int) -> Observation:
     """Decision b of a graph as `Simulation.observe` gives it."""
     nodes, jobs, candidates, edges = (slice(start[b], start[b + 1]) for start in graph[-4:])
     return Observation(

@@ -7,7 +7,7 @@ The compiled calls release the GIL, so two threads can step two `Lockstep` objec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -140,17 +140,10 @@ class Lockstep:
 
     def observe(self) -> Graph:
         """The decisions that wait as one graph, in the order of `pending`; its arrays last until the next `observe`."""
-        nodes, jobs, candidates, edges = self._room[self.pending].sum(axis=0).tolist()
-        has = self._buffers
-        if (
-            nodes > len(has.nodes)
-            or jobs > len(has.jobs)
-            or candidates > len(has.candidates)
-            or edges > has.edges.shape[1]
-        ):
-            # Half as much again, so that a backlog that grows is not copied at every step.
-            room = (size + size // 2 for size in (nodes, jobs, candidates, edges))
-            self._buffers = empty_graph(self.num_simulations, *room)
+        needed = self._needed_room()
+        if not has_room(self._buffers, needed):
+            # Half as much again, so that a backlog that grows does not mean new buffers at every step.
+            self._buffers = empty_graph(self.num_simulations, *(size + size // 2 for size in needed))
         if self._most_stages > len(self._node_of):
             self._node_of = np.empty(self._most_stages, np.int64)
         _observe(self._arena, self._states[0], self.pending, self._buffers, self._node_of)
@@ -196,8 +189,6 @@ class Lockstep:
             raise ClearschedError(f"lockstep: simulation {simulation} of {self.num_simulations} does not exist")
         self._start(simulation, workload)
         self.reward[simulation] = 0
-        self.pending = self.pending[self.pending != simulation]
-        self._to_run = np.append(self._to_run[self._to_run != simulation], simulation)
 
     @property
     def time_s(self) -> np.ndarray:
@@ -208,7 +199,13 @@ class Lockstep:
         """The outcomes of the episodes that have ended, in the order in which their workloads were given."""
         return [self._results[episode] for episode in sorted(self._results)]
 
+    def _needed_room(self) -> list[int]:
+        """Nodes, jobs, candidates and edges of the decisions that wait."""
+        needed: list[int] = self._room[self.pending].sum(axis=0).tolist()
+        return needed
+
     def _start(self, k: int, workload: Workload) -> None:
+        """Put a new episode in the place of simulation k; the next `advance` runs it."""
         state = start(self.profiles, workload, record_tasks=self._record_tasks)
         arena.put(self._arena, k, state, self._states[k])
         self._states[k] = state
@@ -217,6 +214,8 @@ class Lockstep:
         self._num_candidates[k] = 0
         self.episode[k] = self._next_episode
         self._next_episode += 1
+        self.pending = self.pending[self.pending != k]
+        self._to_run = np.append(self._to_run[self._to_run != k], k)
 
     def _end(self, ended: np.ndarray) -> None:
         """Note the results of simulations whose events have run out, and start the next workloads in their place."""
@@ -230,15 +229,26 @@ class Lockstep:
             workload = next(self._workloads, None)
             if workload is not None:
                 self._start(k, workload)
-                self._to_run = np.append(self._to_run, k)
 
     def _refusal(self, k: int, stage: int, limit: int) -> ActionError:
-        state = self._states[k]
-        decision = f"decision {state.scalar[NUM_DECISIONS]}: simulation {k}"
-        if not 0 <= stage < len(state.stage) or state.stage[stage, CANDIDATE] == 0:
-            return ActionError(f"{decision}: stage {stage} is no candidate")
-        held = executors_held(state, state.stage[stage, JOB])
-        return ActionError(f"{decision}: limit {limit} is not above the {held} executors that the job holds")
+        state, held = self._states[k], None
+        if 0 <= stage < len(state.stage) and state.stage[stage, CANDIDATE] == 1:
+            held = int(executors_held(state, state.stage[stage, JOB]))
+        return refusal(int(state.scalar[NUM_DECISIONS]), k, stage, limit, held)
+
+
+def refusal(number: int, simulation: int, stage: int, limit: int, held: int | None) -> ActionError:
+    """Why an answer to decision `number` is not allowed; `held` by the stage's job, None if it is no candidate."""
+    decision = f"decision {number}: simulation {simulation}"
+    if held is None:
+        return ActionError(f"{decision}: stage {stage} is no candidate")
+    return ActionError(f"{decision}: limit {limit} is not above the {held} executors that the job holds")
+
+
+def has_room(buffers: Graph, needed: Sequence[int]) -> bool:
+    """Whether buffers can hold so many nodes, jobs, candidates and edges."""
+    room = (len(buffers.nodes), len(buffers.jobs), len(buffers.candidates), buffers.edges.shape[1])
+    return all(need <= has for need, has in zip(needed, room, strict=True))
 
 
 def whole_numbers(values: np.ndarray, count: int) -> np.ndarray:

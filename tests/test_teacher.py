@@ -18,7 +18,7 @@ from clearsched.files import write_json
 from clearsched.params import Params, parse
 from clearsched.params.models import CloneParams, ImproveParams
 from clearsched.policies import heuristic, load_policy
-from clearsched.problems.dag_jobs.graph import Observation
+from clearsched.problems.dag_jobs.graph import Observation, join, observation_of
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload
 from clearsched.schemas import LEARNING_CURVE, read_table
@@ -226,17 +226,19 @@ def test_demonstrations_carry_the_untruncated_limit(profiles: Profiles) -> None:
     """Two jobs of the wide profile at time 0, caps ceil(2 x 4 / 2) = 4 each by m = 2: the first gets all at once."""
     two = toy_workload([0, 0], EXECUTORS, profile=[2, 2])
     examples = demonstrate(profiles, [two], heuristic("capped_srpt", p=0.5, m=2.0).compiled)
-    assert (examples[0].candidate, examples[0].limit) == (0, 4)
+    assert (examples.candidate[0], examples.limit[0]) == (0, 4)
     halves = demonstrate(profiles, [two], heuristic("capped_srpt", p=0.5, m=1.0).compiled)
-    jobs = [int(seen.node_job[seen.candidate_node[candidate]]) for seen, candidate, _ in halves[:2]]
+    first_two = [observation_of(halves.graph, b) for b in (0, 1)]
+    nodes = [seen.candidate_node[c] for seen, c in zip(first_two, halves.candidate, strict=False)]
+    jobs = [int(seen.node_job[node]) for seen, node in zip(first_two, nodes, strict=True)]
     assert jobs == [0, 1]
-    assert [example.limit for example in halves[:2]] == [2, 2]
+    assert halves.limit[:2].tolist() == [2, 2]
 
 
 def test_a_heuristic_that_leaves_executors_idle_can_be_cloned(profiles: Profiles) -> None:
     examples = demonstrate(profiles, [workload(seed) for seed in range(4)], heuristic("fair").compiled)
-    assert examples
-    assert all(example.limit <= EXECUTORS for example in examples)
+    assert len(examples)
+    assert all(examples.limit <= EXECUTORS)
 
 
 # Policy gradient
@@ -299,14 +301,14 @@ def test_rollouts_of_a_sequence_share_its_jobs_and_durations(profiles: Profiles,
     assert len(steps) == len(advantages)
     assert advantages.std() == pytest.approx(1)
     assert jct_s > 0
-    assert all(step.log_probability <= 1e-6 for step in steps)
+    assert all(steps.log_probability <= 1e-6)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_update_makes_good_choices_likelier(profiles: Profiles, sign: int) -> None:
     network = new_network()
     steps, _ = policy_gradient.roll_out(network, profiles, [workload(0)], np.random.default_rng(0))
-    chosen = [step for step in steps[0] if step.log_probability < -0.1][:1]
+    chosen = steps[np.flatnonzero(steps.log_probability < -0.1)[:1]]
     settings = ImproveParams(epochs=1, entropy=0.0, learning_rate=0.001)
     optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
     generator = np.random.default_rng(0)
@@ -317,6 +319,25 @@ def test_update_makes_good_choices_likelier(profiles: Profiles, sign: int) -> No
     assert losses[1] < losses[0]
     ratio = -losses[1] / sign
     assert (ratio > 1) == (sign > 0)
+
+
+def test_decisions_of_rollouts_are_kept_in_the_order_of_episodes(profiles: Profiles, network: TeacherNetwork) -> None:
+    """What was kept is what each episode shows when its choices are made again one at a time."""
+    episodes = [workload(0), workload(1)]
+    steps, results = policy_gradient.roll_out(network, profiles, episodes, np.random.default_rng(0))
+    row = 0
+    for number, (episode, result) in enumerate(zip(episodes, results, strict=True)):
+        simulation = Simulation(profiles, episode)
+        while simulation.advance():
+            seen, kept = simulation.observe(), observation_of(steps.graph, row)
+            assert [array.tolist() for array in seen] == [array.tolist() for array in kept]
+            assert (steps.episode[row], steps.time_ms[row]) == (number, simulation.time_s * 1000)
+            waiting = [len(seen.jobs), seen.jobs[:, 4].sum(), *(f(seen.jobs[:, 2]).sum() for f in (np.abs, np.sqrt))]
+            np.testing.assert_allclose(baselines.backlog(steps.graph)[row, :4], waiting, rtol=1e-6)
+            simulation.act(seen.candidate_stage[steps.candidate[row]], steps.limit[row])
+            row += 1
+        assert simulation.result().completion_ms.tolist() == result.completion_ms.tolist()
+    assert row == len(steps)
 
 
 # The policy
@@ -353,11 +374,11 @@ def test_the_temperature_gives_the_entropy_asked_for(profiles: Profiles) -> None
     network.soften(0.01)
     several = [observation for observation in seen if len(observation.candidates) > 1]
     wanted = 0.5 * np.mean([np.log(len(observation.candidates)) for observation in several])
-    network.soften(policy_gradient.temperature_for(network, several, wanted))
+    network.soften(policy_gradient.temperature_for(network, join(several), wanted))
     answers = TeacherPolicy(network).decide(several)
     found = [-(answer.stage_probability * np.log(answer.stage_probability)).sum() for answer in answers]
     assert np.mean(found) == pytest.approx(wanted, rel=1e-3)
-    assert policy_gradient.temperature_for(network, several, wanted / 2) == 1
+    assert policy_gradient.temperature_for(network, join(several), wanted / 2) == 1
 
 
 def test_softening_keeps_the_best_choice(profiles: Profiles) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.graph import Observation
+from clearsched.problems.dag_jobs.graph import Graph
 from clearsched.problems.dag_jobs.simulate import EpisodeResult
 from clearsched.teacher.encoding import STAGES_LEFT, WORK_LEFT
 
@@ -68,11 +68,19 @@ def group_advantages(
     return advantages
 
 
-def backlog(observation: Observation) -> np.ndarray:
-    """float64[5]: what is waiting: jobs, stages, and the jobs' work left as sum, sum of roots and sum of logarithms."""
-    work = observation.jobs[:, WORK_LEFT].astype(np.float64)
-    stages = observation.jobs[:, STAGES_LEFT].sum(dtype=np.float64)
-    return np.array([len(work), stages, work.sum(), np.sqrt(work).sum(), np.log1p(work).sum()])
+def backlog(graph: Graph) -> np.ndarray:
+    """float64[B, 5], what is waiting: jobs, stages, and the jobs' work left as sum, sum of roots, sum of logarithms."""
+    work = graph.jobs[:, WORK_LEFT].astype(np.float64)
+    columns = (graph.jobs[:, STAGES_LEFT].astype(np.float64), work, np.sqrt(work), np.log1p(work))
+    first, num_jobs = graph.job_start[:-1], np.diff(graph.job_start)
+    found = np.empty((graph.num_decisions, 1 + len(columns)))
+    found[:, 0] = num_jobs
+    for count in np.unique(num_jobs):  # all decisions with so many jobs at once
+        rows = np.flatnonzero(num_jobs == count)
+        jobs = first[rows, None] + np.arange(count)
+        for column, values in enumerate(columns, start=1):
+            found[rows, column] = values[jobs].sum(axis=1)
+    return found
 
 
 def excess_backlog(times_ms: Sequence[np.ndarray], backlogs: Sequence[np.ndarray]) -> list[np.ndarray]:

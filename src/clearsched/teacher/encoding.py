@@ -1,4 +1,4 @@
-"""Many pending decisions as one graph: the arrays of `Observation`s joined with offsets, on scales a network likes.
+"""Many pending decisions as inputs of the network: the arrays of a `Graph` on scales a network likes.
 
 Counts and times span four orders of magnitude, so they enter as logarithms. Jobs also get their shares of the cluster
 by work left to several powers: what the best readable rules are made of (docs/heuristics.md, capped SRPT), so that
@@ -15,7 +15,14 @@ import torch
 from torch import Tensor
 
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, WORK_OFFSET_MS
-from clearsched.problems.dag_jobs.graph import GLOBAL_FEATURES, JOB_FEATURES, NODE_FEATURES, Observation
+from clearsched.problems.dag_jobs.graph import (
+    GLOBAL_FEATURES,
+    JOB_FEATURES,
+    NODE_FEATURES,
+    Graph,
+    Observation,
+    join,
+)
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """A job's share of the executors is taken by its work left to each of these powers."""
@@ -96,46 +103,44 @@ def signed_log(values: np.ndarray) -> np.ndarray:
 
 
 def collate(observations: Sequence[Observation]) -> Batch:
-    """Join pending decisions into one batch."""
-    fields = list(zip(*observations, strict=True))
-    nodes, node_job, edges, jobs, job_held, totals, candidates, candidate_node, _ = fields
-    num_nodes, num_jobs, num_candidates = (_lengths(arrays) for arrays in (nodes, jobs, candidates))
-    first_node, first_job, first_candidate = (_offsets(count) for count in (num_nodes, num_jobs, num_candidates))
-    num_edges = np.fromiter((array.shape[1] for array in edges), np.int64, len(edges))
+    """Join pending decisions that were described one by one into one batch."""
+    return encode(join(observations))
 
-    all_jobs, all_totals, all_candidates = np.concatenate(jobs), np.stack(totals), np.concatenate(candidates)
-    held = np.concatenate(job_held)
-    job_decision = np.repeat(np.arange(len(jobs)), num_jobs)
-    node_of_job = np.concatenate(node_job) + np.repeat(first_job, num_nodes)
-    node_of_candidate = np.concatenate(candidate_node) + np.repeat(first_node, num_candidates)
-    candidate_decision = np.repeat(np.arange(len(jobs)), num_candidates)
-    candidate_job = node_of_job[node_of_candidate]
-    joined_edges = np.concatenate(edges, axis=1) + np.repeat(first_node, num_edges)
 
-    work = all_jobs[:, WORK_LEFT].astype(np.float64) + WORK_OFFSET_MS / 1000
-    log_shares = _log_shares(work, job_decision, all_totals[:, EXECUTORS])
-    held_to_share = np.log1p(np.maximum(held, 0)[:, None] / np.exp(log_shares))
-    total_work = np.bincount(job_decision, work, len(jobs))
-    to_decide = all_totals[candidate_decision, TO_DECIDE]
+def encode(graph: Graph) -> Batch:
+    """The inputs of the network. Index tensors may share the graph's memory, so they last as long as its arrays."""
+    count = graph.num_decisions
+    num_jobs, num_candidates = np.diff(graph.job_start), np.diff(graph.candidate_start)
+    decisions = np.arange(count)
+    job_decision, candidate_decision = np.repeat(decisions, num_jobs), np.repeat(decisions, num_candidates)
+    first_candidate = graph.candidate_start[:-1]
+    candidate_job = graph.node_job[graph.candidate_node]
+    executors = graph.totals[:, EXECUTORS]
+
+    work = graph.jobs[:, WORK_LEFT].astype(np.float64) + WORK_OFFSET_MS / 1000
+    log_shares = _log_shares(work, job_decision, executors)
+    held_to_share = np.log1p(np.maximum(graph.job_held, 0)[:, None] / np.exp(log_shares))
+    total_work = np.bincount(job_decision, work, count)
+    to_decide = graph.totals[candidate_decision, TO_DECIDE]
     return Batch(
-        nodes=_float(signed_log(np.concatenate(nodes))),
-        node_job=_index(node_of_job),
-        parent=_index(joined_edges[0]),
-        child=_index(joined_edges[1]),
-        jobs=_float(np.concatenate([signed_log(all_jobs), log_shares, held_to_share], axis=1)),
+        nodes=_float(signed_log(graph.nodes)),
+        node_job=_index(graph.node_job),
+        parent=_index(graph.edges[0]),
+        child=_index(graph.edges[1]),
+        jobs=_float(np.concatenate([signed_log(graph.jobs), log_shares, held_to_share], axis=1)),
         job_decision=_index(job_decision),
-        totals=_float(np.concatenate([signed_log(all_totals), np.log1p(total_work)[:, None]], axis=1)),
-        candidates=_float(signed_log(all_candidates)),
-        candidate_node=_index(node_of_candidate),
+        totals=_float(np.concatenate([signed_log(graph.totals), np.log1p(total_work)[:, None]], axis=1)),
+        candidates=_float(signed_log(graph.candidates)),
+        candidate_node=_index(graph.candidate_node),
         candidate_job=_index(candidate_job),
         candidate_decision=_index(candidate_decision),
-        candidate_rank=_index(np.arange(len(all_candidates)) - np.repeat(first_candidate, num_candidates)),
+        candidate_rank=_index(np.arange(len(graph.candidates)) - np.repeat(first_candidate, num_candidates)),
         first_candidate=_index(first_candidate),
         most_candidates=int(num_candidates.max()),
-        held=_index(held[candidate_job]),
-        covering=_index(np.maximum(np.minimum(to_decide, all_candidates[:, DEMAND]), 1)),
-        executors=_index(all_totals[:, EXECUTORS]),
-        most_executors=int(all_totals[:, EXECUTORS].max()),
+        held=_index(graph.job_held[candidate_job]),
+        covering=_index(np.maximum(np.minimum(to_decide, graph.candidates[:, DEMAND]), 1)),
+        executors=_index(executors),
+        most_executors=int(executors.max()),
         shares=_float(log_shares),
     )
 
@@ -178,14 +183,6 @@ def _log_shares(work: np.ndarray, decision: np.ndarray, executors: np.ndarray) -
         total = np.bincount(decision, np.exp(power * log_work), len(executors))
         shares[:, column] = power * log_work + np.log(executors / total)[decision]
     return shares
-
-
-def _lengths(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    return np.fromiter(map(len, arrays), np.int64, len(arrays))
-
-
-def _offsets(counts: np.ndarray) -> np.ndarray:
-    return np.cumsum(counts) - counts
 
 
 def _float(values: np.ndarray) -> Tensor:

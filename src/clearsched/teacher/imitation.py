@@ -8,6 +8,7 @@ to do in those that its own mistakes lead to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,27 +16,50 @@ import torch
 from torch import Tensor
 
 from clearsched.params.models import CloneParams
-from clearsched.problems.dag_jobs.graph import Observation
+from clearsched.problems.dag_jobs.graph import Graph, concatenate, take
+from clearsched.problems.dag_jobs.lockstep import Lockstep
 from clearsched.problems.dag_jobs.loop import Compiled
 from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import Simulation, Workload
+from clearsched.problems.dag_jobs.simulate import Workload
 from clearsched.problems.dag_jobs.state import NONE
 from clearsched.teacher.choices import entropy, stage_table
-from clearsched.teacher.encoding import Batch, collate
+from clearsched.teacher.encoding import EXECUTORS, Batch, encode
 from clearsched.teacher.network import TeacherNetwork
 from clearsched.teacher.policy import TeacherPolicy
-from clearsched.teacher.rollouts import compact, lockstep
+from clearsched.teacher.rollouts import Recorder, run_lockstep
 
 SAMPLE = 4096
 """Decisions that the shift and scale of the network's inputs are taken from."""
 
 
-class Example(NamedTuple):
-    """A decision and what the heuristic answers to it."""
+@dataclass(frozen=True)
+class Examples:
+    """T decisions, in the order of episodes and time, and what the heuristic answers to them.
 
-    observation: Observation
-    candidate: int  # row of observation.candidates
-    limit: int  # executors that the job may hold, not truncated by what is free at that moment
+    Attributes:
+        graph: the decisions.
+        candidate: int64[T], position among the decision's candidates.
+        limit: int64[T], executors that the job may hold, not truncated by what is free at that moment.
+    """
+
+    graph: Graph
+    candidate: np.ndarray
+    limit: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.candidate)
+
+    def __getitem__(self, rows: np.ndarray) -> Examples:
+        """The examples of the given rows, in their order."""
+        return Examples(take(self.graph, rows), self.candidate[rows], self.limit[rows])
+
+    def and_more(self, others: Examples) -> Examples:
+        """These and, after them, others."""
+        return Examples(
+            concatenate([self.graph, others.graph]),
+            np.concatenate([self.candidate, others.candidate]),
+            np.concatenate([self.limit, others.limit]),
+        )
 
 
 class Epoch(NamedTuple):
@@ -68,51 +92,51 @@ def clone(
         generator: shuffles the decisions, and seeds the network's draws in rounds of DAgger.
         report: called after each epoch.
     """
-    examples: list[Example] = []
+    examples: Examples | None = None
     for number in range(1 + params.dagger_rounds):
         episodes = [workloads[(number * params.episodes + i) % len(workloads)] for i in range(params.episodes)]
         driver = TeacherPolicy(network, "sampled", int(generator.integers(2**32))) if number else None
-        examples += demonstrate(profiles, episodes, heuristic, driver)
+        new = demonstrate(profiles, episodes, heuristic, driver)
+        examples = new if examples is None else examples.and_more(new)
         if number == 0:
             sample = generator.permutation(len(examples))[:SAMPLE]
-            network.normalise_like(collate([examples[index].observation for index in sample]))
+            network.normalise_like(encode(take(examples.graph, sample)))
         for epoch in fit(network, examples, params, generator):
             report(epoch._replace(episodes=(number + 1) * params.episodes))
 
 
 def demonstrate(
     profiles: Profiles, workloads: Sequence[Workload], heuristic: Compiled, driver: TeacherPolicy | None = None
-) -> list[Example]:
+) -> Examples:
     """The heuristic's answers in the decisions of some episodes, which it schedules itself, or else `driver` does.
 
     A decision in which the heuristic would leave executors idle although there is a candidate is no example; there the
     first candidate gets all it can, since a network must choose one.
     """
-    simulations = [Simulation(profiles, workload) for workload in workloads]
+    lockstep = Lockstep(profiles, workloads)
     generators = [driver.generator(workload) for workload in workloads] if driver else []
-    by_episode: list[list[Example]] = [[] for _ in workloads]
+    recorder = Recorder()
 
-    def decide(waiting: Sequence[int], observations: Sequence[Observation]) -> list[tuple[int, int]]:
-        answers = []
-        for index, observation in zip(waiting, observations, strict=True):
-            stage, limit = simulations[index].reference_choice(heuristic)
-            if stage == NONE:
-                stage, limit = int(observation.candidate_stage[0]), simulations[index].workload.num_executors
-            else:
-                candidate = int(np.flatnonzero(observation.candidate_stage == stage)[0])
-                by_episode[index].append(Example(compact(observation), candidate, int(limit)))
-            answers.append((stage, limit))
-        if driver is None:
-            return answers
-        chosen = driver.decide(observations, [generators[index] for index in waiting])
-        return [(answer.stage, answer.limit) for answer in chosen]
+    def decide(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        stage, limit = lockstep.choices(heuristic)
+        of_decision = np.repeat(np.arange(len(stage)), np.diff(graph.candidate_start))
+        chosen = np.flatnonzero(graph.candidate_stage == stage[of_decision])
+        named = np.flatnonzero(stage != NONE)
+        candidate = np.zeros_like(stage)
+        candidate[named] = chosen - graph.candidate_start[named]
+        if len(named):
+            recorder.add(take(graph, named), lockstep.pending[named], candidate[named], limit[named])
+        if driver is not None:
+            return driver.choose(graph, [generators[index] for index in lockstep.pending])[:2]
+        return candidate, np.where(stage == NONE, graph.totals[:, EXECUTORS].astype(np.int64), limit)
 
-    lockstep(simulations, decide)
-    return [example for examples in by_episode for example in examples]
+    run_lockstep(lockstep, decide)
+    graph, (_, candidate, limit) = recorder.finish()
+    return Examples(graph, candidate, limit)
 
 
 def fit(
-    network: TeacherNetwork, examples: Sequence[Example], params: CloneParams, generator: np.random.Generator
+    network: TeacherNetwork, examples: Examples, params: CloneParams, generator: np.random.Generator
 ) -> Iterator[Epoch]:
     """Adam on the cross-entropy of stage and limit, its step size falling to 0 as a cosine; yields after each epoch."""
     steps = params.epochs * -(-len(examples) // params.batch_size)
@@ -122,7 +146,7 @@ def fit(
         sums = np.zeros(4)
         order = generator.permutation(len(examples))
         for start in range(0, len(order), params.batch_size):
-            chosen = [examples[index] for index in order[start : start + params.batch_size]]
+            chosen = examples[order[start : start + params.batch_size]]
             loss, measures = imitation_loss(network, chosen)
             optimiser.zero_grad()
             loss.backward()
@@ -133,11 +157,10 @@ def fit(
         yield Epoch(0, *(sums / len(examples)).tolist())
 
 
-def imitation_loss(network: TeacherNetwork, examples: Sequence[Example]) -> tuple[Tensor, tuple[float, float, float]]:
+def imitation_loss(network: TeacherNetwork, examples: Examples) -> tuple[Tensor, tuple[float, float, float]]:
     """Mean cross-entropy of stage plus that of limit; and mean entropy of stage, accuracy of stage and of limit."""
-    batch = collate([example.observation for example in examples])
-    candidate = torch.tensor([example.candidate for example in examples])
-    limit = torch.tensor([example.limit for example in examples])
+    batch = encode(examples.graph)
+    candidate, limit = torch.from_numpy(examples.candidate), torch.from_numpy(examples.limit)
     stages, limits = log_probabilities(network, batch, candidate)
     loss = -(stages.gather(1, candidate[:, None]).mean() + limits.gather(1, (limit - 1)[:, None]).mean())
     with torch.no_grad():

@@ -10,13 +10,14 @@ import numpy as np
 import torch
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.graph import Observation
+from clearsched.problems.dag_jobs.graph import Graph, Observation, join
+from clearsched.problems.dag_jobs.lockstep import Lockstep
 from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload
+from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
 from clearsched.teacher.choices import best, draw, stage_table
-from clearsched.teacher.encoding import collate
+from clearsched.teacher.encoding import encode
 from clearsched.teacher.network import TeacherNetwork
-from clearsched.teacher.rollouts import lockstep
+from clearsched.teacher.rollouts import run_lockstep
 
 MODES = ("argmax", "sampled")
 LOCKSTEP = 64
@@ -69,26 +70,17 @@ class TeacherPolicy:
         self, profiles: Profiles, workloads: Sequence[Workload], *, record_tasks: bool = False
     ) -> list[EpisodeResult]:
         """Schedule each episode; `LOCKSTEP` of them at a time share the forward passes."""
-        results: list[EpisodeResult] = []
-        for first in range(0, len(workloads), LOCKSTEP):
-            group = workloads[first : first + LOCKSTEP]
-            simulations = [Simulation(profiles, workload, record_tasks=record_tasks) for workload in group]
-            generators = [self.generator(workload) for workload in group]
+        if not workloads:
+            return []
+        lockstep = Lockstep(profiles, workloads, LOCKSTEP, record_tasks=record_tasks)
+        generators = [self.generator(workload) for workload in workloads]
 
-            def decide(
-                waiting: Sequence[int],
-                observations: Sequence[Observation],
-                generators: Sequence[np.random.Generator] = generators,
-            ) -> list[tuple[int, int]]:
-                chosen = self._choose(observations, [generators[index] for index in waiting])
-                return [
-                    (int(observation.candidate_stage[candidate]), int(limit))
-                    for observation, candidate, limit in zip(observations, chosen[0], chosen[1], strict=True)
-                ]
+        def decide(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+            running = lockstep.episode[lockstep.pending].tolist()
+            return self.choose(graph, [generators[episode] for episode in running])[:2]
 
-            lockstep(simulations, decide)
-            results.extend(simulation.result() for simulation in simulations)
-        return results
+        run_lockstep(lockstep, decide)
+        return lockstep.results()
 
     def decide(
         self, observations: Sequence[Observation], generators: Sequence[np.random.Generator] | None = None
@@ -104,7 +96,7 @@ class TeacherPolicy:
         """
         if not observations:
             return []
-        candidate, limit, stages, limits = self._choose(observations, generators)
+        candidate, limit, stages, limits = self.choose(join(observations), generators)
         answers = []
         for row, observation in enumerate(observations):
             count = len(observation.candidates)
@@ -123,13 +115,17 @@ class TeacherPolicy:
             )
         return answers
 
-    def _choose(
-        self, observations: Sequence[Observation], generators: Sequence[np.random.Generator] | None
+    def choose(
+        self, graph: Graph, generators: Sequence[np.random.Generator] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Candidate and limit of each decision, and the tables of scores that they were taken from."""
-        uniform = self._uniform(len(observations), generators)
+        """Candidate and limit of each decision of a graph, int64[B], and the tables of scores that they come from.
+
+        The tables are float64[B, most candidates] and float64[B, N], -inf where there is no such choice. Generators
+        and errors as for `decide`.
+        """
+        uniform = self._uniform(graph.num_decisions, generators)
         with torch.inference_mode():
-            batch = collate(observations)
+            batch = encode(graph)
             embedding = self.network.embed(batch)
             stages = stage_table(self.network, batch, embedding).numpy()
             candidate = best(stages) if uniform is None else draw(_softmax(stages), uniform[:, 0])

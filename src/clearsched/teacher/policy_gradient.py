@@ -6,6 +6,7 @@ The baseline is in `baselines.py`; the step is that of Schulman et al. 2017, "Pr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,25 +14,45 @@ import torch
 from torch import Tensor
 
 from clearsched.params.models import ImproveParams
-from clearsched.problems.dag_jobs.graph import Observation
+from clearsched.problems.dag_jobs.graph import Graph, take
+from clearsched.problems.dag_jobs.lockstep import Lockstep
 from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload
+from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
 from clearsched.teacher.baselines import backlog, excess_backlog, group_advantages, without_backlog
 from clearsched.teacher.choices import draw, entropy, log_probability_of_grant, stage_table
-from clearsched.teacher.encoding import Batch, collate
+from clearsched.teacher.encoding import Batch, encode
 from clearsched.teacher.imitation import SAMPLE, log_probabilities
 from clearsched.teacher.network import TeacherNetwork
-from clearsched.teacher.rollouts import compact, lockstep
+from clearsched.teacher.rollouts import Recorder, run_lockstep
 
 
-class Step(NamedTuple):
-    """A decision of a rollout."""
+@dataclass(frozen=True)
+class Steps:
+    """T decisions of rollouts, in the order of episodes and time.
 
-    observation: Observation
-    time_ms: float
-    candidate: int  # row of observation.candidates
-    limit: int
-    log_probability: float  # of the stage and of the executors granted, when it was drawn
+    Attributes:
+        graph: the decisions.
+        episode: int64[T].
+        time_ms: float64[T].
+        candidate: int64[T], position among the decision's candidates.
+        limit: int64[T].
+        log_probability: float32[T], of the stage and of the executors granted, when they were drawn.
+    """
+
+    graph: Graph
+    episode: np.ndarray
+    time_ms: np.ndarray
+    candidate: np.ndarray
+    limit: np.ndarray
+    log_probability: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.candidate)
+
+    def __getitem__(self, rows: np.ndarray) -> Steps:
+        """The decisions of the given rows, in their order."""
+        columns = (self.episode, self.time_ms, self.candidate, self.limit, self.log_probability)
+        return Steps(take(self.graph, rows), *(column[rows] for column in columns))
 
 
 class Iteration(NamedTuple):
@@ -70,14 +91,16 @@ def improve(
         yield Iteration(loss, mean_entropy, jct_s)
 
 
-def temperature_for(network: TeacherNetwork, observations: Sequence[Observation], entropy_nats: float) -> float:
+def temperature_for(network: TeacherNetwork, graph: Graph, entropy_nats: float) -> float:
     """What the scores must be divided by for a mean entropy of the stage choice of `entropy_nats`, by bisection.
+
+    The mean is over the first decisions of `graph`, at most `SAMPLE`.
 
     At least 1 (a network that already varies that much stays as it is) and at most 1000 (single candidates have no
     entropy whatever the temperature).
     """
     with torch.inference_mode():
-        batch = collate(observations[:SAMPLE])
+        batch = encode(take(graph, np.arange(min(graph.num_decisions, SAMPLE))))
         scores = stage_table(network, batch, network.embed(batch))
         low, high = 0.0, np.log(1000.0)
         for _ in range(40):
@@ -94,59 +117,56 @@ def collect(
     rollouts: int,
     generator: np.random.Generator,
     horizon_ms: float,
-) -> tuple[list[Step], np.ndarray, float]:
+) -> tuple[Steps, np.ndarray, float]:
     """Roll out every sequence `rollouts` times, choices drawn from the network.
 
     Returns the decisions of all rollouts, their advantages (float64, deviation 1) and the mean JCT in s.
     """
     episodes = [workload for workload in sequences for _ in range(rollouts)]
     steps, results = roll_out(network, profiles, episodes, generator)
+    ends = np.cumsum(np.bincount(steps.episode, minlength=len(episodes)))[:-1]
+    times, backlogs = np.split(steps.time_ms, ends), np.split(backlog(steps.graph), ends)
     advantages, excess = [], []
     for first in range(0, len(episodes), rollouts):
         group = slice(first, first + rollouts)
-        times = [np.array([step.time_ms for step in episode]) for episode in steps[group]]
-        backlogs = [np.stack([backlog(step.observation) for step in episode]) for episode in steps[group]]
-        advantages += group_advantages(times, results[group], horizon_ms)
-        excess += excess_backlog(times, backlogs)
+        advantages += group_advantages(times[group], results[group], horizon_ms)
+        excess += excess_backlog(times[group], backlogs[group])
     joined = without_backlog(np.concatenate(advantages), np.concatenate(excess))
     mean_jct_s = float(np.mean([result.avg_jct_s for result in results]))
-    return [step for episode in steps for step in episode], joined / (joined.std() or 1.0), mean_jct_s
+    return steps, joined / (joined.std() or 1.0), mean_jct_s
 
 
 def roll_out(
     network: TeacherNetwork, profiles: Profiles, episodes: Sequence[Workload], generator: np.random.Generator
-) -> tuple[list[list[Step]], list[EpisodeResult]]:
-    """Schedule all episodes in lockstep, choices drawn from the network; the decisions of each, and its result."""
-    simulations = [Simulation(profiles, workload) for workload in episodes]
-    steps: list[list[Step]] = [[] for _ in episodes]
+) -> tuple[Steps, list[EpisodeResult]]:
+    """Schedule all episodes in lockstep, choices drawn from the network; their decisions, and the results of each."""
+    lockstep = Lockstep(profiles, episodes)
+    recorder = Recorder()
 
-    def decide(waiting: Sequence[int], observations: Sequence[Observation]) -> list[tuple[int, int]]:
-        candidate, limit, log_probability = choose(network, observations, generator)
-        answers = []
-        for row, index in enumerate(waiting):
-            kept, time_ms = compact(observations[row]), simulations[index].time_s * 1000
-            steps[index].append(Step(kept, time_ms, candidate[row], limit[row], log_probability[row]))
-            answers.append((int(kept.candidate_stage[candidate[row]]), limit[row]))
-        return answers
+    def decide(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        candidate, limit, log_probability = choose(network, graph, generator)
+        recorder.add(graph, lockstep.pending, lockstep.time_s * 1000, candidate, limit, log_probability)
+        return candidate, limit
 
-    lockstep(simulations, decide)
-    return steps, [simulation.result() for simulation in simulations]
+    run_lockstep(lockstep, decide)
+    graph, columns = recorder.finish()
+    return Steps(graph, *columns), lockstep.results()
 
 
 def choose(
-    network: TeacherNetwork, observations: Sequence[Observation], generator: np.random.Generator
-) -> tuple[list[int], list[int], list[float]]:
-    """Draw candidate and limit of each decision; the log-probability is that of stage and grant."""
-    uniform = generator.random((len(observations), 2))
+    network: TeacherNetwork, graph: Graph, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw candidate and limit of each decision, int64[B], float32[B] log-probability of stage and grant."""
+    uniform = generator.random((graph.num_decisions, 2))
     with torch.inference_mode():
-        batch = collate(observations)
+        batch = encode(graph)
         embedding = network.embed(batch)
         stages = stage_table(network, batch, embedding).log_softmax(dim=1)
         candidate = torch.from_numpy(draw(stages.exp().numpy(), uniform[:, 0]))
         limits = network.score_limits(batch, embedding, batch.first_candidate + candidate).log_softmax(dim=1)
         limit = torch.from_numpy(draw(limits.exp().numpy(), uniform[:, 1])) + 1
         chosen = log_probability_of_choice(batch, stages, limits, candidate, limit)
-    return candidate.tolist(), limit.tolist(), chosen.tolist()
+    return candidate.numpy(), limit.numpy(), chosen.numpy()
 
 
 def log_probability_of_choice(batch: Batch, stages: Tensor, limits: Tensor, candidate: Tensor, limit: Tensor) -> Tensor:
@@ -159,7 +179,7 @@ def log_probability_of_choice(batch: Batch, stages: Tensor, limits: Tensor, cand
 def update(
     network: TeacherNetwork,
     optimiser: torch.optim.Optimizer,
-    steps: Sequence[Step],
+    steps: Steps,
     advantages: np.ndarray,
     params: ImproveParams,
     generator: np.random.Generator,
@@ -172,7 +192,7 @@ def update(
         order = generator.permutation(len(steps))
         for start in range(0, len(order), params.batch_size):
             chosen = order[start : start + params.batch_size]
-            loss, stage_entropy = surrogate_loss(network, [steps[i] for i in chosen], advantages[chosen], params)
+            loss, stage_entropy = surrogate_loss(network, steps[chosen], advantages[chosen], params)
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), params.gradient_norm)
@@ -183,13 +203,12 @@ def update(
 
 
 def surrogate_loss(
-    network: TeacherNetwork, steps: Sequence[Step], advantages: np.ndarray, params: ImproveParams
+    network: TeacherNetwork, steps: Steps, advantages: np.ndarray, params: ImproveParams
 ) -> tuple[Tensor, float]:
     """The clipped surrogate with an entropy bonus for stage and limit, and the mean entropy of the stage choice."""
-    batch = collate([step.observation for step in steps])
-    candidate = torch.tensor([step.candidate for step in steps])
-    limit = torch.tensor([step.limit for step in steps])
-    before = torch.tensor([step.log_probability for step in steps])
+    batch = encode(steps.graph)
+    candidate, limit = torch.from_numpy(steps.candidate), torch.from_numpy(steps.limit)
+    before = torch.from_numpy(steps.log_probability)
     advantage = torch.from_numpy(advantages.astype(np.float32))
     stages, limits = log_probabilities(network, batch, candidate)
     ratio = (log_probability_of_choice(batch, stages, limits, candidate, limit) - before).exp()

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from clearsched.problems.dag_jobs.graph import Observation
-from clearsched.problems.dag_jobs.simulate import Simulation
+import numpy as np
 
-Decide = Callable[[Sequence[int], Sequence[Observation]], Sequence[tuple[int, int]]]
-"""From the positions of the simulations that wait, and what they see, to (stage, limit) of each."""
+from clearsched.problems.dag_jobs.graph import Graph, concatenate, take
+from clearsched.problems.dag_jobs.lockstep import Lockstep
 
-
-def lockstep(simulations: Sequence[Simulation], decide: Decide) -> None:
-    """Run all simulations to their end."""
-    waiting = [index for index, simulation in enumerate(simulations) if simulation.advance()]
-    while waiting:
-        observations = [simulations[index].observe() for index in waiting]
-        for index, (stage, limit) in zip(waiting, decide(waiting, observations), strict=True):
-            simulations[index].act(stage, limit)
-        waiting = [index for index in waiting if simulations[index].advance()]
+Decide = Callable[[Graph], tuple[np.ndarray, np.ndarray]]
+"""From the decisions that wait to int64[B] positions among each one's candidates, and int64[B] limits."""
 
 
-def compact(observation: Observation) -> Observation:
-    """The same decision to be kept for later: `observe` leaves room for more rows, which would stay in memory."""
-    return observation._replace(
-        nodes=observation.nodes.copy(),
-        node_job=observation.node_job.copy(),
-        candidates=observation.candidates.copy(),
-        candidate_stage=observation.candidate_stage.copy(),
-    )
+def run_lockstep(lockstep: Lockstep, decide: Decide) -> None:
+    """Run all simulations to their end. The graph that `decide` sees lasts until the next step."""
+    while lockstep.advance():
+        graph = lockstep.observe()
+        candidate, limit = decide(graph)
+        lockstep.act(graph.candidate_stage[graph.candidate_start[:-1] + candidate], limit)
+
+
+class Recorder:
+    """Decisions of a run in lockstep that are to be kept, in the order of episodes, and in each of time."""
+
+    def __init__(self) -> None:
+        self._graphs: list[Graph] = []
+        self._columns: list[tuple[np.ndarray, ...]] = []
+
+    def add(self, graph: Graph, episode: np.ndarray, *columns: np.ndarray) -> None:
+        """Keep a copy of decisions of a step: int64[B] their episodes, and anything else [B]."""
+        self._graphs.append(Graph(*(array.copy() for array in graph)))
+        self._columns.append((episode, *columns))
+
+    def finish(self) -> tuple[Graph, tuple[np.ndarray, ...]]:
+        """The graph of all decisions, and their columns, the episode first. At least one step must have been kept."""
+        columns = tuple(np.concatenate(column) for column in zip(*self._columns, strict=True))
+        order = np.argsort(columns[0], kind="stable")
+        whole = concatenate(self._graphs)
+        self._graphs = []
+        return take(whole, order), tuple(column[order] for column in columns)

@@ -150,8 +150,7 @@ def run_clone(
 
     clone(training.network, training.profiles, episodes, expert.compiled, params.clone, generator, report)
     examples = demonstrate(training.profiles, episodes[: params.clone.episodes], expert.compiled)
-    observations = [example.observation for example in examples]
-    training.network.soften(temperature_for(training.network, observations, params.improve.exploration))
+    training.network.soften(temperature_for(training.network, examples.graph, params.improve.exploration))
     jct_s = training.validate("clone")
     for index, epoch in enumerate(epochs):
         last = index == len(epochs) - 1

@@ -1,19 +1,23 @@
-"""What a network sees of a pending decision: stages as nodes, edges of the DAGs, jobs, candidates.
+"""What a network sees of pending decisions: stages as nodes, edges of the DAGs, jobs, candidates.
 
-The arrays are filled straight from the state by compiled code; no Python object a node.
+The arrays are filled straight from the states by compiled code, `fill`; no Python object a node and, where many
+simulations share one graph (`lockstep.py`), none a simulation either.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from clearsched.problems.dag_jobs.candidates import demand, executors_held, is_complete
+from clearsched.problems.dag_jobs.arena import borrow
+from clearsched.problems.dag_jobs.candidates import demand, is_complete
 from clearsched.problems.dag_jobs.features import NUM_FEATURES, Feature, fill_features
 from clearsched.problems.dag_jobs.state import (
     ARRIVAL_MS,
+    ATTACHED,
     BASE,
     CANDIDATE,
     COMMITTED,
@@ -21,15 +25,19 @@ from clearsched.problems.dag_jobs.state import (
     MOVING,
     NONE,
     NUM_ACTIVE,
+    NUM_CANDIDATES,
     NUM_EXECUTORS,
     NUM_STAGES,
+    PROFILE,
     PROFILE_STAGE,
+    PROMISED,
     RUNNING,
     SOURCE_JOB,
     STAGES_LEFT,
     TASKS_LEFT,
     TIME_MS,
     TO_DECIDE,
+    TRANSIT,
     UNSTARTED,
     WAITING,
     WORK_LEFT_MS,
@@ -77,57 +85,242 @@ class Observation(NamedTuple):
     candidate_stage: np.ndarray  # int64[c]: what `Simulation.act` takes
 
 
+class Graph(NamedTuple):
+    """B pending decisions as one graph: n nodes, m edges, a jobs, c candidates, each decision's after another's.
+
+    Nodes and jobs are numbered through; decision b has the nodes `node_start[b]` to `node_start[b + 1]`, and so on.
+    As buffers, the arrays have room for more than they hold; the starts tell how much that is.
+    """
+
+    nodes: np.ndarray  # float32[n, len(NODE_FEATURES)]
+    node_job: np.ndarray  # int64[n]: the node's row in `jobs`
+    edges: np.ndarray  # int64[2, m]: row 0 parent, row 1 child, as nodes
+    jobs: np.ndarray  # float32[a, len(JOB_FEATURES)], by decision, in order of arrival
+    job_held: np.ndarray  # int64[a]
+    totals: np.ndarray  # float32[B, len(GLOBAL_FEATURES)]
+    candidates: np.ndarray  # float32[c, NUM_FEATURES]
+    candidate_node: np.ndarray  # int64[c]
+    candidate_stage: np.ndarray  # int64[c]: what `Lockstep.act` takes: the stage's row in its own simulation
+    node_start: np.ndarray  # int64[B + 1]
+    job_start: np.ndarray  # int64[B + 1]
+    candidate_start: np.ndarray  # int64[B + 1]
+    edge_start: np.ndarray  # int64[B + 1]
+
+    @property
+    def num_decisions(self) -> int:
+        """B."""
+        return len(self.totals)
+
+
+def filled(buffers: Graph, decisions: int) -> Graph:
+    """Views of what buffers hold of their first decisions."""
+    n, a = buffers.node_start[decisions], buffers.job_start[decisions]
+    c, m = buffers.candidate_start[decisions], buffers.edge_start[decisions]
+    return Graph(
+        buffers.nodes[:n],
+        buffers.node_job[:n],
+        buffers.edges[:, :m],
+        buffers.jobs[:a],
+        buffers.job_held[:a],
+        buffers.totals[:decisions],
+        buffers.candidates[:c],
+        buffers.candidate_node[:c],
+        buffers.candidate_stage[:c],
+        *(start[: decisions + 1] for start in buffers[-4:]),
+    )
+
+
+def observation_of(graph: Graph, b: int) -> Observation:
+    """Decision b of a graph as `Simulation.observe` gives it."""
+    nodes, jobs, candidates, edges = (slice(start[b], start[b + 1]) for start in graph[-4:])
+    return Observation(
+        graph.nodes[nodes],
+        graph.node_job[nodes] - jobs.start,
+        graph.edges[:, edges] - nodes.start,
+        graph.jobs[jobs],
+        graph.job_held[jobs],
+        graph.totals[b],
+        graph.candidates[candidates],
+        graph.candidate_node[candidates] - nodes.start,
+        graph.candidate_stage[candidates],
+    )
+
+
+def graph_of(seen: Observation) -> Graph:
+    """A graph of one decision."""
+    sizes = (len(seen.nodes), len(seen.jobs), len(seen.candidates), seen.edges.shape[1])
+    return Graph(*seen._replace(totals=seen.totals[None]), *(np.array([0, size]) for size in sizes))
+
+
+def join(observations: Sequence[Observation]) -> Graph:
+    """Decisions that were described one by one as one graph."""
+    return concatenate([graph_of(seen) for seen in observations])
+
+
+def concatenate(graphs: Sequence[Graph]) -> Graph:
+    """The decisions of several graphs, at least one, one after another."""
+    fields = Graph(*zip(*graphs, strict=True))  # each field a tuple of arrays
+    sizes = [np.array([start[-1] for start in starts]) for starts in fields[-4:]]
+    first = [np.cumsum(size) - size for size in sizes]
+    num_nodes, _, num_candidates, num_edges = sizes
+    first_node, first_job, _, _ = first
+    starts = (
+        np.concatenate([[0], *(start[1:] + offset for start, offset in zip(starts, offsets.tolist(), strict=True))])
+        for starts, offsets in zip(fields[-4:], first, strict=True)
+    )
+    return Graph(
+        np.concatenate(fields.nodes),
+        np.concatenate(fields.node_job) + np.repeat(first_job, num_nodes),
+        np.concatenate(fields.edges, axis=1) + np.repeat(first_node, num_edges),
+        np.concatenate(fields.jobs),
+        np.concatenate(fields.job_held),
+        np.concatenate(fields.totals),
+        np.concatenate(fields.candidates),
+        np.concatenate(fields.candidate_node) + np.repeat(first_node, num_candidates),
+        np.concatenate(fields.candidate_stage),
+        *starts,
+    )
+
+
+def take(graph: Graph, rows: np.ndarray) -> Graph:
+    """The decisions of the given rows (int64), in their order, as a graph of its own."""
+    contiguous = graph._replace(edges=np.ascontiguousarray(graph.edges))  # so that it is compiled once
+    taken: Graph = _take(contiguous, np.asarray(rows, np.int64))
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def _take(graph: Graph, rows: np.ndarray) -> Graph:
+    num_nodes = num_jobs = num_candidates = num_edges = 0
+    for b in rows:
+        num_nodes += graph.node_start[b + 1] - graph.node_start[b]
+        num_jobs += graph.job_start[b + 1] - graph.job_start[b]
+        num_candidates += graph.candidate_start[b + 1] - graph.candidate_start[b]
+        num_edges += graph.edge_start[b + 1] - graph.edge_start[b]
+    out = empty_graph(len(rows), num_nodes, num_jobs, num_candidates, num_edges)
+    for to, b in enumerate(rows):
+        first, last, n = graph.node_start[b], graph.node_start[b + 1], out.node_start[to]
+        first_job, last_job, a = graph.job_start[b], graph.job_start[b + 1], out.job_start[to]
+        nodes_on, jobs_on = n - first, a - first_job
+        end = out.node_start[to + 1] = last + nodes_on
+        out.nodes[n:end] = graph.nodes[first:last]
+        out.node_job[n:end] = graph.node_job[first:last] + jobs_on
+        end = out.job_start[to + 1] = last_job + jobs_on
+        out.jobs[a:end] = graph.jobs[first_job:last_job]
+        out.job_held[a:end] = graph.job_held[first_job:last_job]
+        out.totals[to] = graph.totals[b]
+        first, last, c = graph.candidate_start[b], graph.candidate_start[b + 1], out.candidate_start[to]
+        end = out.candidate_start[to + 1] = c + last - first
+        out.candidates[c:end] = graph.candidates[first:last]
+        out.candidate_node[c:end] = graph.candidate_node[first:last] + nodes_on
+        out.candidate_stage[c:end] = graph.candidate_stage[first:last]
+        first, last, m = graph.edge_start[b], graph.edge_start[b + 1], out.edge_start[to]
+        end = out.edge_start[to + 1] = m + last - first
+        out.edges[:, m:end] = graph.edges[:, first:last] + nodes_on
+    return out
+
+
+@njit(cache=True)
+def empty_graph(decisions: int, nodes: int, jobs: int, candidates: int, edges: int) -> Graph:
+    """Buffers with that much room, empty."""
+    return Graph(
+        np.empty((nodes, len(NODE_FEATURES)), np.float32),
+        np.empty(nodes, np.int64),
+        np.empty((2, edges), np.int64),
+        np.empty((jobs, len(JOB_FEATURES)), np.float32),
+        np.empty(jobs, np.int64),
+        np.empty((decisions, len(GLOBAL_FEATURES)), np.float32),
+        np.empty((candidates, NUM_FEATURES), np.float32),
+        np.empty(candidates, np.int64),
+        np.empty(candidates, np.int64),
+        np.zeros(decisions + 1, np.int64),
+        np.zeros(decisions + 1, np.int64),
+        np.zeros(decisions + 1, np.int64),
+        np.zeros(decisions + 1, np.int64),
+    )
+
+
 @njit(cache=True)
 def observe(state: State) -> Observation:
     """Describe the pending decision. `survey` must have run, as `Simulation.advance` does."""
-    scalar, stage, job, profiles = state.scalar, state.stage, state.job, state.profiles
-    num_jobs = scalar[NUM_ACTIVE]
-    most = 0
-    for i in range(num_jobs):
-        most += job[state.active[i], NUM_STAGES]
-    node_of = np.full(len(stage), NONE, np.int64)
-    nodes = np.empty((most, len(NODE_FEATURES)), np.float32)
-    node_job = np.empty(most, np.int64)
-    jobs = np.empty((num_jobs, len(JOB_FEATURES)), np.float32)
-    job_held = np.empty(num_jobs, np.int64)
-    n = m = 0
+    num_nodes, num_jobs, num_candidates, num_edges = room_of(state)
+    out = empty_graph(1, num_nodes, num_jobs, num_candidates, num_edges)
+    fill(borrow(state), borrow(out), np.empty(len(state.stage), np.int64), 0)
+    return Observation(
+        out.nodes,
+        out.node_job,
+        out.edges[:, : out.edge_start[1]].copy(),
+        out.jobs,
+        out.job_held,
+        out.totals[0],
+        out.candidates,
+        out.candidate_node,
+        out.candidate_stage,
+    )
+
+
+@njit(cache=True)
+def room_of(state: State) -> tuple[int, int, int, int]:
+    """Nodes, jobs, candidates and at most so many edges of the pending decision, after `survey`."""
+    job, stage_start, parent_start = state.job, state.profiles.stage_start, state.profiles.parent_start
+    num_jobs = state.scalar[NUM_ACTIVE]
+    nodes = candidates = edges = 0
     for i in range(num_jobs):
         j = state.active[i]
-        job_held[i] = executors_held(state, j)
-        fill_job(state, j, job_held[i], jobs[i])
+        p = job[j, PROFILE]
+        nodes += job[j, STAGES_LEFT]
+        candidates += job[j, NUM_CANDIDATES]
+        edges += parent_start[stage_start[p + 1]] - parent_start[stage_start[p]]
+    return nodes, num_jobs, candidates, edges
+
+
+@njit(cache=True)
+def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
+    """Describe the pending decision of `state` as decision b of a graph that holds b decisions.
+
+    Args:
+        state: after `survey`; borrowed (`arena.py`), since it is passed on for each job.
+        out: buffers with room for it, borrowed.
+        node_of: int64[stages of the state], overwritten.
+        b: position of the decision.
+    """
+    scalar, job = state.scalar, state.job
+    n, a, m, first = out.node_start[b], out.job_start[b], out.edge_start[b], out.candidate_start[b]
+    fill_jobs(state, out, a)
+    for i in range(scalar[NUM_ACTIVE]):
+        j = state.active[i]
         for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
+            node_of[s] = NONE
             if not is_complete(state.stage, s):
-                g = stage[s, PROFILE_STAGE]
-                m += profiles.parent_start[g + 1] - profiles.parent_start[g]
                 node_of[s] = n
-                node_job[n] = i
-                fill_node(state, s, nodes[n])
+                out.node_job[n] = a
+                fill_node(state, s, out.nodes[n])
                 n += 1
-    edges = np.empty((2, m), np.int64)
-    m = 0
-    for i in range(num_jobs):
-        base = job[state.active[i], BASE]
-        for s in range(base, base + job[state.active[i], NUM_STAGES]):
-            if node_of[s] == NONE:
-                continue
+        m = fill_edges(state, j, node_of, out.edges, m)
+        a += 1
+    count = fill_features(state, out.candidates[first:], out.candidate_stage[first:])
+    for c in range(first, first + count):
+        out.candidate_node[c] = node_of[out.candidate_stage[c]]
+    out.totals[b, 0], out.totals[b, 1], out.totals[b, 2] = scalar[TO_DECIDE], scalar[NUM_ACTIVE], scalar[NUM_EXECUTORS]
+    out.node_start[b + 1], out.job_start[b + 1], out.edge_start[b + 1] = n, a, m
+    out.candidate_start[b + 1] = first + count
+
+
+@njit(cache=True)
+def fill_edges(state: State, j: int, node_of: np.ndarray, edges: np.ndarray, m: int) -> int:
+    """Write the edges between incomplete stages of job j from column m on; return the column after the last."""
+    stage, job = state.stage, state.job
+    parent_start, parents = state.profiles.parent_start, state.profiles.parents
+    base = job[j, BASE]
+    for s in range(base, base + job[j, NUM_STAGES]):
+        if stage[s, WAITING] > 0:  # else all its parents are complete
             g = stage[s, PROFILE_STAGE]
-            for e in range(profiles.parent_start[g], profiles.parent_start[g + 1]):
-                parent = node_of[base + profiles.parents[e]]
+            for e in range(parent_start[g], parent_start[g + 1]):
+                parent = node_of[base + parents[e]]
                 if parent != NONE:
                     edges[0, m], edges[1, m] = parent, node_of[s]
                     m += 1
-    candidates = np.empty((n, NUM_FEATURES), np.float32)
-    candidate_stage = np.empty(n, np.int64)
-    c = fill_features(state, candidates, candidate_stage)
-    candidate_node = np.empty(c, np.int64)
-    for i in range(c):
-        candidate_node[i] = node_of[candidate_stage[i]]
-    totals = np.empty(len(GLOBAL_FEATURES), np.float32)
-    totals[0], totals[1], totals[2] = scalar[TO_DECIDE], num_jobs, scalar[NUM_EXECUTORS]
-    return Observation(
-        nodes[:n], node_job[:n], edges[:, :m].copy(), jobs, job_held, totals,
-        candidates[:c], candidate_node, candidate_stage[:c],
-    )  # fmt: skip
+    return m
 
 
 @njit(cache=True)
@@ -147,13 +340,21 @@ def fill_node(state: State, s: int, row: np.ndarray) -> None:
 
 
 @njit(cache=True)
-def fill_job(state: State, j: int, held: int, row: np.ndarray) -> None:
-    """Write the features of job j: float32[len(JOB_FEATURES)]."""
-    scalar, job = state.scalar, state.job[j]
-    row[0] = 1.0 if j == scalar[SOURCE_JOB] else 0.0
-    row[1] = held
-    row[2] = state.work[j, WORK_LEFT_MS] / 1000
-    row[3] = job[TASKS_LEFT]
-    row[4] = job[STAGES_LEFT]
-    row[5] = (scalar[TIME_MS] - job[ARRIVAL_MS]) / 1000
-    row[6] = state.work[j, CRITICAL_PATH_LEFT_MS] / 1000
+def fill_jobs(state: State, out: Graph, a: int) -> None:
+    """Write the active jobs from row a on."""
+    scalar, job, work, active = state.scalar, state.job, state.work, state.active
+    jobs, job_held = out.jobs, out.job_held
+    for i in range(scalar[NUM_ACTIVE]):
+        j, row = active[i], a + i
+        # `candidates.executors_held`, written out: a call that passes the whole state costs more than the row.
+        held = job[j, ATTACHED] + job[j, TRANSIT] + job[j, PROMISED]
+        if j == scalar[SOURCE_JOB]:
+            held -= scalar[TO_DECIDE]
+        job_held[row] = held
+        jobs[row, 0] = 1.0 if j == scalar[SOURCE_JOB] else 0.0
+        jobs[row, 1] = held
+        jobs[row, 2] = work[j, WORK_LEFT_MS] / 1000
+        jobs[row, 3] = job[j, TASKS_LEFT]
+        jobs[row, 4] = job[j, STAGES_LEFT]
+        jobs[row, 5] = (scalar[TIME_MS] - job[j, ARRIVAL_MS]) / 1000
+        jobs[row, 6] = work[j, CRITICAL_PATH_LEFT_MS] / 1000

@@ -16,7 +16,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from clearsched.errors import ActionError, ClearschedError
+from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.episodes import Settings, Simulations, check_at_least_1
 from clearsched.problems.dag_jobs.layout import ActionSpace, ActionSpaces
 from clearsched.problems.dag_jobs.profiles import Profiles
@@ -32,8 +32,8 @@ class DagJobsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
 
     Observation: dict of
         candidates: float32[C, F], the features of `features.FEATURES` (their units there), one row a candidate: a
-            stage that can be chosen. Rows are in order of the jobs' arrival, then of the stages; rows without a
-            candidate are 0. If there are more than C candidates the first C are offered, in this order.
+            stage that can be chosen. First the source job's, then those of the jobs with least work left; in a job by
+            `stage_rank`. Rows without a candidate are 0. Of more than C candidates the first C are offered.
         action_mask: int8[C + L], 1 where a row, or a level of the limit, can be chosen. All levels always can.
       and with observation="graph", padded with 0, indices with -1:
         candidate_node: int64[C], the node of each row.
@@ -127,7 +127,12 @@ class DagJobsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     def _observe(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         self.action_space.num_candidates = int(self._simulations.offered()[0])
         arrays = self._simulations.observe()
-        return {name: array[0] for name, array in arrays.items()}, self._simulations.info(0, arrays["action_mask"][0])
+        info = {
+            "action_mask": arrays["action_mask"][0].astype(bool),
+            "time_s": self._simulations.time_s(0),
+            "num_candidates": int(self._simulations.num_candidates[0]),
+        }
+        return {name: array[0] for name, array in arrays.items()}, info | self._simulations.outcome(0)
 
 
 class DagJobsVectorEnv(gymnasium.vector.VectorEnv[dict[str, Any], np.ndarray, np.ndarray]):
@@ -187,8 +192,8 @@ class DagJobsVectorEnv(gymnasium.vector.VectorEnv[dict[str, Any], np.ndarray, np
         seeds = self._seeds(seed)
         if len(seeds) != self.num_envs:
             raise ClearschedError(f"reset: {len(seeds)} seeds for {self.num_envs} environments")
-        lanes = np.flatnonzero(options.get("reset_mask", np.ones(self.num_envs, bool))).tolist()
-        for lane in lanes:
+        lanes = np.flatnonzero(options.get("reset_mask", np.ones(self.num_envs, bool)))
+        for lane in lanes.tolist():
             if seeds[lane] is not None:
                 self._generators[lane] = seeding.np_random(seeds[lane])[0]
             given = self.settings.given(options["workload"]) if "workload" in options else None
@@ -201,20 +206,17 @@ class DagJobsVectorEnv(gymnasium.vector.VectorEnv[dict[str, Any], np.ndarray, np
         Raises:
             ActionError: one of the actions is not allowed; nothing has happened in any environment.
         """
-        if not hasattr(actions, "__len__") or len(actions) != self.num_envs:
-            number = self._simulations.decision(0)
-            raise ActionError(f"decision {number}: {self.num_envs} actions expected, one for each environment")
         over = self._over.copy()
-        checked = [None if over[i] else self._simulations.check(i, actions[i]) for i in range(self.num_envs)]
+        pairs = self._simulations.check_all(actions, over).tolist()
         rewards = np.zeros(self.num_envs)
         terminations, truncations = np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
-        for lane, action in enumerate(checked):
-            if action is None:
+        for lane, (row, level) in enumerate(pairs):
+            if over[lane]:
                 self._start(lane, None)
             else:
-                rewards[lane], terminations[lane], truncations[lane] = self._simulations.act(lane, *action)
+                rewards[lane], terminations[lane], truncations[lane] = self._simulations.act(lane, row, level)
         self._over = terminations | truncations
-        observations, infos = self._observe(range(self.num_envs))
+        observations, infos = self._observe(np.arange(self.num_envs))
         return observations, rewards, terminations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
@@ -241,10 +243,18 @@ class DagJobsVectorEnv(gymnasium.vector.VectorEnv[dict[str, Any], np.ndarray, np
         self._simulations.start(lane, self.settings.draw(generator) if workload is None else workload)
         self._over[lane] = False
 
-    def _observe(self, lanes: Sequence[int]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def _observe(self, lanes: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         self.action_space.num_candidates[:] = self._simulations.offered()
         arrays = self._simulations.observe()
-        infos: dict[str, Any] = {}
-        for lane in lanes:
-            infos = self._add_info(infos, self._simulations.info(lane, arrays["action_mask"][lane]), lane)
+        told = np.zeros(self.num_envs, bool)
+        told[lanes] = True
+        # Gymnasium's form: an array for each entry, and one that tells which environments it holds for.
+        infos = {
+            "action_mask": arrays["action_mask"].astype(bool) & told[:, None],
+            "time_s": np.array([self._simulations.time_s(i) if told[i] else 0.0 for i in range(self.num_envs)]),
+            "num_candidates": np.where(told, self._simulations.num_candidates, 0),
+        }
+        infos |= {f"_{name}": told.copy() for name in infos}
+        for lane in np.flatnonzero(told & (self._simulations.num_candidates == 0)).tolist():
+            infos = self._add_info(infos, self._simulations.outcome(lane), lane)
         return arrays, infos

@@ -176,15 +176,15 @@ def _load(source: str | Path) -> Trace:
 
 
 @njit(cache=True)
-def play(state: State, s: int, level: int, limit_levels: int) -> int:
+def play(state: State, s: int, level: int, limit_levels: int) -> tuple[int, int]:
     """Answer the pending decision with stage s and a level of the limit, run to the next decision with a candidate.
 
-    Returns the number of its candidates; 0 at the end of the episode.
+    Returns the number of its candidates, 0 at the end of the episode, and `job_time_ms`.
     """
     held = executors_held(state, state.stage[s, JOB])
     share = -(-(level + 1) * state.scalar[NUM_EXECUTORS] // limit_levels)  # rounded up
     engine.commit(state, s, max(held + 1, share) - held)
-    return advance_to_choice(state)
+    return advance_to_choice(state), job_time_ms(state)
 
 
 class Simulations:
@@ -235,14 +235,11 @@ class Simulations:
         number = self.decision(lane)
         if self.num_candidates[lane] == 0:
             raise ActionError(f"decision {number}: no decision is pending: call reset()")
-        try:
-            values = np.asarray(action)
-        except ValueError:  # a list of lists of different lengths
-            values = np.empty(0)
+        values = _as_array(action)
         if values.shape != (2,) or values.dtype.kind not in "iuf":
-            raise ActionError(f"decision {number}: action {action!r}: two whole numbers expected: (row, level)")
+            raise ActionError(f"decision {number}: an action is two whole numbers (row, level), not {_short(action)}")
         if values.dtype.kind == "f" and not np.all(np.floor(values) == values):  # a NaN equals nothing
-            raise ActionError(f"decision {number}: action {action!r} is not of whole numbers")
+            raise ActionError(f"decision {number}: an action is two whole numbers (row, level), not {_short(action)}")
         row, level = values.tolist()
         rows = min(int(self.num_candidates[lane]), self.layout.max_candidates)
         if not 0 <= row < rows:
@@ -251,15 +248,32 @@ class Simulations:
             raise ActionError(f"decision {number}: level {level} of the limit: 0 to {self.layout.limit_levels - 1}")
         return int(row), int(level)
 
+    def check_all(self, actions: Any, ignored: np.ndarray) -> np.ndarray:
+        """int64[K, 2]: an action for every lane, checked as `check` does, but for those that are ignored, bool[K].
+
+        Raises:
+            ActionError: one of them is not allowed, or there is not one for each lane; nothing has happened.
+        """
+        num_lanes, values = len(self.episodes), _as_array(actions)
+        if values.ndim == 0 or len(values) != num_lanes:
+            raise ActionError(f"decision {self.decision(0)}: {num_lanes} actions expected, one for each environment")
+        if values.shape == (num_lanes, 2) and values.dtype.kind in "iu":
+            below = np.stack([self.offered(), np.full(num_lanes, self.layout.limit_levels)], axis=1)
+            if np.all(ignored[:, None] | (values >= 0) & (values < below)):
+                return values
+        pairs = [(0, 0) if ignored[lane] else self.check(lane, actions[lane]) for lane in range(num_lanes)]
+        return np.asarray(pairs, np.int64)
+
     def act(self, lane: int, row: int, level: int) -> tuple[float, bool, bool]:
         """Carry out a checked action; returns (reward, terminated, truncated)."""
-        state, most = self._state(lane), self.settings.max_decisions
-        count = play(state, self._stages[lane, row], level, self.layout.limit_levels)
-        self.num_candidates[lane] = count
-        self.num_steps[lane] += 1
-        spent_ms = self._cost_ms(lane)
+        most = self.settings.max_decisions
+        count, spent_ms = play(self._state(lane), self._stages[lane, row], level, self.layout.limit_levels)
+        if self.settings.reward == "makespan":
+            spent_ms = self._time_ms(lane, over=count == 0)
         reward = float(self._spent_ms[lane] - spent_ms) / 1000
         self._spent_ms[lane] = spent_ms
+        self.num_candidates[lane] = count
+        self.num_steps[lane] += 1
         return reward, count == 0, count > 0 and most is not None and bool(self.num_steps[lane] >= most)
 
     def observe(self) -> dict[str, np.ndarray]:
@@ -270,15 +284,16 @@ class Simulations:
                 self.layout.fill(arrays, lane, self._state(lane), count, self._stages[lane])
         return arrays
 
-    def info(self, lane: int, action_mask: np.ndarray) -> dict[str, Any]:
-        """The info of one environment: the entries that its docstring lists."""
-        episode, count = self.episodes[lane], int(self.num_candidates[lane])
-        assert episode is not None
-        info = {"action_mask": action_mask.astype(bool), "time_s": episode.time_s, "num_candidates": count}
-        if count == 0:
-            result = episode.result()
-            info |= {"avg_jct_s": result.avg_jct_s, "makespan_s": result.makespan_s, "num_tasks": result.num_tasks}
-        return info
+    def time_s(self, lane: int) -> float:
+        """Simulated time, s."""
+        return float(self._state(lane).scalar[TIME_MS]) / 1000
+
+    def outcome(self, lane: int) -> dict[str, Any]:
+        """What the info tells of an episode that is over; nothing before."""
+        if self.num_candidates[lane] > 0:
+            return {}
+        result = self._episode(lane).result()
+        return {"avg_jct_s": result.avg_jct_s, "makespan_s": result.makespan_s, "num_tasks": result.num_tasks}
 
     def describe(self, lane: int) -> str:
         """The pending decision in a few lines of text."""
@@ -299,16 +314,26 @@ class Simulations:
             )
         return "\n".join(lines)
 
-    def _state(self, lane: int) -> State:
+    def _episode(self, lane: int) -> Simulation:
         episode = self.episodes[lane]
         assert episode is not None
-        return episode.state
+        return episode
 
-    def _cost_ms(self, lane: int) -> int:
-        """What the reward is the negative of, from time 0 to now: ms."""
-        episode, state = self.episodes[lane], self._state(lane)
-        if self.settings.reward == "jct":
-            return int(job_time_ms(state))
-        if self.num_candidates[lane] or episode is None:
-            return int(state.scalar[TIME_MS])
-        return int(episode.result().completion_ms.max())
+    def _state(self, lane: int) -> State:
+        return self._episode(lane).state
+
+    def _time_ms(self, lane: int, *, over: bool) -> int:
+        """Time that the makespan counts: executors may still move after the last completion."""
+        return int(self._episode(lane).result().completion_ms.max() if over else self._state(lane).scalar[TIME_MS])
+
+
+def _as_array(value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return np.empty(0)
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -15,10 +15,14 @@ from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 from numba import njit
 
-from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES, fill_features
 from clearsched.problems.dag_jobs.graph import GLOBAL_FEATURES, JOB_FEATURES, NODE_FEATURES, observe
 from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.state import NONE, State
+
+IS_SOURCE, WORK_RANK, STAGE_RANK = (
+    FEATURE_NAMES.index(name) for name in ("job_is_source", "job_work_rank", "stage_rank")
+)
 
 LARGEST = float(np.finfo(np.float32).max)
 """Bound of what has none: times and work grow with the episode."""
@@ -152,14 +156,28 @@ def _index(shape: tuple[int, ...], size: int) -> spaces.Box:
 @njit(cache=True)
 def fill_candidates(state: State, num_candidates: int, rows: np.ndarray, stages: np.ndarray) -> None:
     """Write the first candidates of the pending decision: float32[C, NUM_FEATURES] and their stages, int64[C]."""
-    if num_candidates <= len(rows):
-        fill_features(state, rows, stages)
-        return
-    every_row = np.empty((num_candidates, NUM_FEATURES), np.float32)
-    every_stage = np.empty(num_candidates, np.int64)
-    fill_features(state, every_row, every_stage)
-    rows[:] = every_row[: len(rows)]
-    stages[:] = every_stage[: len(rows)]
+    candidates = np.empty((num_candidates, NUM_FEATURES), np.float32)
+    candidate_stage = np.empty(num_candidates, np.int64)
+    fill_features(state, candidates, candidate_stage)
+    order = row_order(candidates)
+    for i in range(min(len(rows), num_candidates)):
+        rows[i] = candidates[order[i]]
+        stages[i] = candidate_stage[order[i]]
+
+
+@njit(cache=True)
+def row_order(candidates: np.ndarray) -> np.ndarray:
+    """int64[c]: the source job's candidates, then the jobs with least work left; in a job the stages by their rank.
+
+    So a row of the same number means about the same in every decision, which a network without attention needs, and
+    the rows that a small C cuts off are those that are seldom chosen. Equals stay in order of arrival.
+    """
+    keys = np.empty(len(candidates), np.int64)
+    for i in range(len(candidates)):
+        row = candidates[i]
+        elsewhere = 1 - np.int64(row[IS_SOURCE])
+        keys[i] = (elsewhere << 48) + (np.int64(row[WORK_RANK]) << 24) + np.int64(row[STAGE_RANK])
+    return np.argsort(keys, kind="mergesort")
 
 
 @njit(cache=True)
@@ -176,10 +194,11 @@ def fill_graph(
 ) -> None:
     """Write all of `graph.observe` into padded arrays, and the first candidates as `fill_candidates` does."""
     seen = observe(state)
-    shown = min(len(rows), len(seen.candidates))
-    rows[:shown] = seen.candidates[:shown]
-    stages[:shown] = seen.candidate_stage[:shown]
-    candidate_node[:shown] = seen.candidate_node[:shown]
+    order = row_order(seen.candidates)
+    for i in range(min(len(rows), len(order))):
+        rows[i] = seen.candidates[order[i]]
+        stages[i] = seen.candidate_stage[order[i]]
+        candidate_node[i] = seen.candidate_node[order[i]]
     nodes[: len(seen.nodes)] = seen.nodes
     node_job[: len(seen.node_job)] = seen.node_job
     edges[:, : seen.edges.shape[1]] = seen.edges

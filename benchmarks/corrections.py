@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from simulator import SETTINGS, WARMUP_DELAY_MS, Setting, load
+from settings import SETTINGS, WARMUP_DELAY_MS, Setting, load
 
 from clearsched.evaluation.statistics import generator, paired_difference
 from clearsched.policies import heuristic

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from simulator import SETTINGS, WARMUP_DELAY_MS, Setting, load
+from settings import SETTINGS, WARMUP_DELAY_MS, Setting, load
 
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles

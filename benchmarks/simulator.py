@@ -12,127 +12,117 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from itertools import islice
+from typing import NamedTuple
 
-import numpy as np
+from settings import ROOT, SETTINGS, TIMED, WARMUP_DELAY_MS, Row, Setting, Stopwatch, command, episodes, load
 
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.rules import PUBLISHED, Rules
+from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload, simulate
-from clearsched.traces import Trace, load_profiles, tpch_spark
 
-ROOT = Path(__file__).parents[1]
-MOVING_DELAY_MS = 2000
-WARMUP_DELAY_MS = 1000
+__all__ = ["SETTINGS", "WARMUP_DELAY_MS", "Setting", "load"]  # other scripts import these from here
 
-
-@dataclass(frozen=True)
-class Setting:
-    """A cluster and the jobs that arrive at it, drawn uniformly from the profiles."""
-
-    name: str
-    jobs: int
-    num_executors: int
-    mean_interarrival_ms: int  # 0: all at time 0
-
-    def __str__(self) -> str:
-        every = self.mean_interarrival_ms / 1000
-        arrivals = f"Poisson, one every {every:g} s" if every else "all at time 0"
-        return f"({self.name}) {self.jobs} jobs, {arrivals}, {self.num_executors} executors"
-
-    def episode(self, num_profiles: int, seed: int, index: int, rules: Rules = PUBLISHED) -> Workload:
-        """Episode number `index` of a seed: the same whatever else was drawn."""
-        generator = np.random.default_rng([seed, ord(self.name), index])
-        profile = generator.integers(num_profiles, size=self.jobs)
-        gaps = generator.exponential(self.mean_interarrival_ms, self.jobs)
-        gaps[0] = 0
-        arrival_ms = np.cumsum(gaps).astype(np.int64)
-        duration_seed = int(generator.integers(2**63 - 1))
-        return Workload(profile, arrival_ms, self.num_executors, MOVING_DELAY_MS, duration_seed, rules=rules)
+BATCH = 5
+"""Episodes that are timed in one go."""
 
 
-SETTINGS = {
-    "a": Setting("a", 20, 50, 0),
-    "b": Setting("b", 200, 50, 25_000),
-    "c": Setting("c", 10, 10, 0),
-}
+class Rates(NamedTuple):
+    """What a simulator does in a CPU second."""
+
+    task_events: float
+    episodes: float
+    decisions: float
 
 
-def load(path: Path | None) -> Trace:
-    """A trace file, a folder of the `tpch-decima` layout, or the embedded trace."""
-    return load_profiles(path if path is not None else ROOT / tpch_spark.EMBEDDED)
-
-
-def rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict[str, float]:
-    """Task events, episodes and decisions per CPU second, over at least `cpu_seconds`."""
+def rates(profiles: Profiles, setting: Setting, cpu_seconds: float, *, record: bool = False) -> Rates:
+    """Rates of the compiled simulator under the fair heuristic, over at least `cpu_seconds`."""
     policy = heuristic("fair").compiled
-    return timed(lambda workload: simulate(profiles, workload, policy), profiles, setting, cpu_seconds)
+
+    def run(workload: Workload) -> EpisodeResult:
+        return simulate(profiles, workload, policy, record_tasks=record, record_decisions=record)
+
+    return timed(run, profiles, setting, cpu_seconds)
 
 
-def timed(
-    run: Callable[[Workload], EpisodeResult], profiles: Profiles, setting: Setting, cpu_seconds: float
-) -> dict[str, float]:
-    """Run episodes until `cpu_seconds` have been spent; the first one, which compiles, is not counted."""
-    num_profiles = profiles.trace.num_profiles
-    run(setting.episode(num_profiles, 0, 0))
-    tasks = episodes = decisions = 0
-    spent = 0.0
-    while spent < cpu_seconds:
-        batch = [setting.episode(num_profiles, 0, episodes + i) for i in range(5)]
-        begin = time.process_time()
-        results = [run(workload) for workload in batch]
-        spent += time.process_time() - begin
-        episodes += len(results)
+def timed(run: Callable[[Workload], EpisodeResult], profiles: Profiles, setting: Setting, cpu_seconds: float) -> Rates:
+    """Run batches of episodes until `cpu_seconds` have been spent; a first one, which compiles, is not counted."""
+    workloads = episodes(profiles, setting)
+    run(next(episodes(profiles, setting)))
+    watch, counted, tasks, decisions = Stopwatch(), 0, 0, 0
+    while counted == 0 or watch.cpu_s < cpu_seconds:
+        batch = list(islice(workloads, BATCH))
+        with watch.running():
+            results = [run(workload) for workload in batch]
+        counted += len(results)
         tasks += sum(result.num_tasks for result in results)
         decisions += sum(result.num_decisions for result in results)
-    return {"task_events": tasks / spent, "episodes": episodes / spent, "decisions": decisions / spent}
+    return Rates(tasks / watch.cpu_s, counted / watch.cpu_s, decisions / watch.cpu_s)
 
 
-def reference_rate(trace: Trace, setting: Setting, episodes: int) -> float:
-    """Task events per CPU second of the plain simulator."""
+def reference_rates(profiles: Profiles, setting: Setting, count: int) -> Rates:
+    """Rates of the plain simulator, over `count` episodes."""
     sys.path.append(str(ROOT / "tests"))
     from reference_policies import fair
     from toys import run_reference
 
-    tasks, begin = 0, time.process_time()
-    for index in range(episodes):
-        workload = setting.episode(trace.num_profiles, 0, index)
-        tasks += len(run_reference(trace, workload, fair, WARMUP_DELAY_MS).tasks)
-    return tasks / (time.process_time() - begin)
+    watch, tasks, decisions = Stopwatch(), 0, 0
+    for workload in islice(episodes(profiles, setting), count):
+        with watch.running():
+            finished = run_reference(profiles.trace, workload, fair, profiles.warmup_delay_ms)
+        tasks += len(finished.tasks)
+        decisions += len(finished.decisions)
+    return Rates(tasks / watch.cpu_s, count / watch.cpu_s, decisions / watch.cpu_s)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profiles", type=Path, help="trace file or tpch-decima folder (default: the embedded trace)")
-    parser.add_argument("--cpu-seconds", type=float, default=3.0, help="CPU time to spend on each setting, s")
-    parser.add_argument("--reference", type=int, default=0, metavar="EPISODES", help="compare with the plain simulator")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments = parser.parse_args()
+def rows(profiles: Profiles, cpu_seconds: float, reference: int = 2) -> list[Row]:
+    """Lines of the table (table.py): task events, episodes and decisions, and the plain simulator's task events."""
+    fast = [rates(profiles, SETTINGS[name], cpu_seconds) for name in TIMED]
+    if not reference:
+        return [
+            Row("task events", "per CPU s", fast[0].task_events, fast[1].task_events),
+            Row("episodes", "per CPU s", fast[0].episodes, fast[1].episodes),
+            Row("decisions", "per CPU s", fast[0].decisions, fast[1].decisions),
+        ]
+    slow = [reference_rates(profiles, SETTINGS[name], reference) for name in TIMED]
+    lines = [
+        Row(
+            what.replace("_", " "),
+            "per CPU s",
+            *pair,
+            *(quick / plain for quick, plain in zip(pair, plain, strict=True)),
+        )
+        for what, pair, plain in zip(Rates._fields, zip(*fast, strict=True), zip(*slow, strict=True), strict=True)
+    ]
+    plain = Row("task events of the plain simulator", "per CPU s", slow[0].task_events, slow[1].task_events, 1.0, 1.0)
+    return [*lines, plain]
 
-    trace = load(arguments.profiles)
-    profiles = compile_profiles(trace, WARMUP_DELAY_MS)
+
+def main(arguments: argparse.Namespace, profiles: Profiles) -> None:
     answer: dict[str, dict[str, float]] = {}
-    for name in ("a", "b"):
-        setting = SETTINGS[name]
-        for kind, rate in rates(profiles, setting, arguments.cpu_seconds).items():
-            answer.setdefault(f"{kind}_per_cpu_second", {})[name] = rate
+    for name in TIMED:
+        fast = rates(profiles, SETTINGS[name], arguments.cpu_seconds)
+        for kind, value in fast._asdict().items():
+            answer.setdefault(f"{kind}_per_cpu_second", {})[name] = value
         if arguments.reference:
-            slow = reference_rate(trace, setting, arguments.reference)
-            answer.setdefault("reference_task_events_per_cpu_second", {})[name] = slow
-            ratio = answer["task_events_per_cpu_second"][name] / slow
-            answer.setdefault("times_faster_than_reference", {})[name] = ratio
+            slow = reference_rates(profiles, SETTINGS[name], arguments.reference)
+            answer.setdefault("reference_task_events_per_cpu_second", {})[name] = slow.task_events
+            answer.setdefault("times_faster_than_reference", {})[name] = fast.task_events / slow.task_events
     if arguments.json:
         print(json.dumps(answer))
         return
-    for name in ("a", "b"):
+    for name in TIMED:
         print(f"{SETTINGS[name]}, fair:")
         for kind, by_setting in answer.items():
             print(f"  {kind.replace('_', ' '):<42} {by_setting[name]:>14,.0f}")
 
 
 if __name__ == "__main__":
-    main()
+    command(
+        __doc__,
+        main,
+        cpu_seconds=3.0,
+        reference={"type": int, "default": 0, "metavar": "EPISODES", "help": "compare with the plain simulator"},
+        json={"action": "store_true", "help": "print JSON"},
+    )

@@ -30,12 +30,20 @@ def simulate(
     durations: Annotated[Durations, typer.Option(help="Draw task durations, or take their mean.")] = Durations.sampled,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the drawn durations.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File to write the answer to, JSON; else it is printed.")] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder to write every task, decision and job to, Parquet."),
+    ] = None,
+    chrome: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File to write a Chrome trace to, JSON: open it at ui.perfetto.dev."),
+    ] = None,
 ) -> None:
     """Simulate one episode; the answer has completion_ms, makespan_ms, avg_jct_ms, num_decisions and num_tasks."""
     from clearsched.files import write_json
     from clearsched.problems.dag_jobs import command
 
-    answer = command.simulate_file(workload, profiles, policy, durations.value, seed)
+    answer = command.simulate_file(workload, profiles, policy, durations.value, seed, record, chrome)
     if out is None:
         print_json(answer)
     else:

@@ -7,13 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.policies import load_policy
-from clearsched.problems.dag_jobs.profiles import compile_profiles
+from clearsched.errors import ClearschedError
+from clearsched.policies import Policy, load_policy
+from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload, simulate
 from clearsched.traces import load_profiles
 from clearsched.workloads import read_episode
 
 
-def simulate_file(workload: Path, profiles: Path, policy: str, durations: str, seed: int) -> dict[str, Any]:
+def simulate_file(
+    workload: Path,
+    profiles: Path,
+    policy: str,
+    durations: str,
+    seed: int,
+    record: Path | None = None,
+    chrome: Path | None = None,
+) -> dict[str, Any]:
     """Simulate the episode in a JSON file of the form of the golden files.
 
     Args:
@@ -22,17 +32,25 @@ def simulate_file(workload: Path, profiles: Path, policy: str, durations: str, s
         policy: name of a heuristic, or the file of a teacher or student.
         durations: sampled, or mean for the golden mode.
         seed: seed of the sampled durations.
+        record: folder to write the episode's tasks, decisions and jobs to, Parquet (record.py).
+        chrome: file to write it to as a Chrome trace (chrome_trace.py).
 
     Returns:
         completion_ms (in the order of the file's jobs), makespan_ms, avg_jct_ms, num_decisions, num_tasks.
 
     Raises:
-        ClearschedError: a file is missing or broken, or the policy is unknown.
+        ClearschedError: a file is missing or broken, the policy is unknown, or a recording cannot be written.
     """
+    _check_targets(record, chrome)
     chosen = load_policy(policy)
     trace = load_profiles(profiles)
     episode, order, warmup_delay_ms = read_episode(workload, trace, durations=durations, seed=seed)
-    result = chosen.run(compile_profiles(trace, warmup_delay_ms), [episode])[0]
+    compiled = compile_profiles(trace, warmup_delay_ms)
+    if record is None and chrome is None:
+        result = chosen.run(compiled, [episode])[0]
+    else:
+        result = run_recorded(chosen, compiled, episode)
+        _write(result, compiled, episode, chosen.name, record, chrome)
     completion_ms = np.empty_like(result.completion_ms)
     completion_ms[order] = result.completion_ms
     return {
@@ -42,3 +60,37 @@ def simulate_file(workload: Path, profiles: Path, policy: str, durations: str, s
         "num_decisions": result.num_decisions,
         "num_tasks": result.num_tasks,
     }
+
+
+def run_recorded(policy: Policy, profiles: Profiles, workload: Workload) -> EpisodeResult:
+    """Run an episode and keep its tasks; the decisions too if the policy runs inside the compiled loop."""
+    compiled = getattr(policy, "compiled", None)
+    if compiled is None:
+        return policy.run(profiles, [workload], record_tasks=True)[0]
+    return simulate(profiles, workload, compiled, record_tasks=True, record_decisions=True)
+
+
+def _check_targets(record: Path | None, chrome: Path | None) -> None:
+    """Refuse before anything runs what could not be written after it."""
+    if record is not None and record.exists() and not record.is_dir():
+        raise ClearschedError(f"--record {record}: is a file: a recording is a folder of Parquet files")
+    if chrome is not None and chrome.is_dir():
+        raise ClearschedError(f"--chrome {chrome}: is a folder: a Chrome trace is one file, for example trace.json")
+
+
+def _write(
+    result: EpisodeResult,
+    profiles: Profiles,
+    workload: Workload,
+    policy: str,
+    record: Path | None,
+    chrome: Path | None,
+) -> None:
+    from clearsched.problems.dag_jobs import chrome_trace
+    from clearsched.problems.dag_jobs import record as parquet
+
+    recording = parquet.record(result, profiles, workload, policy)
+    if record is not None:
+        parquet.write_parquet(recording, record)
+    if chrome is not None:
+        chrome_trace.write_chrome_trace(recording, chrome)

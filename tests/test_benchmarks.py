@@ -1,0 +1,151 @@
+"""The benchmarks run, on tiny settings, and count what they say they count. No times are asserted."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from matplotlib import rc_context
+
+from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulate import Workload, result_of, simulate, start
+from clearsched.traces import load_profiles, tpch_spark
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Profiles:
+    return compile_profiles(load_profiles(ROOT / tpch_spark.EMBEDDED))
+
+
+def script(name: str) -> ModuleType:
+    return import_module(name)
+
+
+def run(name: str, *arguments: str) -> str:
+    answer = subprocess.run([sys.executable, FOLDER / name, *arguments], capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def num_tasks(profiles: Profiles, workload: Workload) -> int:
+    """Tasks of a workload, counted from the profiles."""
+    arrays = profiles.arrays
+    return sum(int(arrays.num_tasks[arrays.stage_start[p] : arrays.stage_start[p + 1]].sum()) for p in workload.profile)
+
+
+def test_simulator_prints_one_json_object(embedded: Profiles) -> None:
+    settings = script("settings")
+    answer = json.loads(run("simulator.py", "--json", "--cpu-seconds", "0", "--reference", "1"))
+    per_second = ("task_events_per_cpu_second", "episodes_per_cpu_second", "decisions_per_cpu_second")
+    assert {*per_second, "times_faster_than_reference"} <= set(answer)
+    for name in ("a", "b"):
+        assert all(answer[key][name] > 0 for key in answer)
+        # One batch of five episodes: the rates are in the ratio of its counts.
+        workloads = [settings.SETTINGS[name].episode(embedded.trace.num_profiles, 0, index) for index in range(5)]
+        expected = sum(num_tasks(embedded, workload) for workload in workloads) / 5
+        assert answer[per_second[0]][name] / answer[per_second[1]][name] == pytest.approx(expected)
+        fair = heuristic("fair").compiled
+        expected = sum(simulate(embedded, workload, fair).num_decisions for workload in workloads) / 5
+        assert answer[per_second[2]][name] / answer[per_second[1]][name] == pytest.approx(expected)
+
+
+def test_table(embedded: Profiles) -> None:
+    table = script("table")
+    lines = table.measure(embedded, None, 0.0, 1)
+    assert all(math.isfinite(row.a) and row.a > 0 and row.b > 0 for row in lines)
+    plain = next(row for row in lines if "plain" in row.what)
+    fast = next(row for row in lines if row.what == "task events")
+    assert fast.ratio_a == pytest.approx(fast.a / plain.a) and fast.ratio_b == pytest.approx(fast.b / plain.b)
+    text = table.format_table(lines).splitlines()
+    assert len(text) == len(lines) + 1
+    assert all(row.what in line for row, line in zip(lines, text[1:], strict=True))
+
+
+def test_numbers_of_the_table() -> None:
+    table = script("table")
+    assert [table.format_number(value) for value in (None, 1234567.8, 128.4, 60.24, 0.3551)] == [
+        "-",
+        "1,234,568",
+        "128",
+        "60.2",
+        "0.355",
+    ]
+
+
+@pytest.mark.parametrize("work", ["NOTHING", "FEATURES", "TREES"])
+def test_work_at_each_decision_leaves_the_episode_as_it_is(embedded: Profiles, work: str) -> None:
+    decisions, settings = script("decisions"), script("settings")
+    setting = settings.SETTINGS["c"]
+    workload = setting.episode(embedded.trace.num_profiles, 0, 0)
+    state, policy = start(embedded, workload), heuristic("fair").compiled
+    rows = np.empty((len(state.stage), decisions.NUM_FEATURES), np.float32)
+    trees = decisions.random_trees(embedded, setting)
+    assert len(trees.root) == 50
+    total = decisions.run_episode(
+        state, policy, trees, rows, np.empty(len(state.stage), np.int64), getattr(decisions, work)
+    )
+    assert math.isfinite(total) and (total != 0) == (work == "TREES")
+    expected = simulate(embedded, workload, policy)
+    assert result_of(state).completion_ms.tolist() == expected.completion_ms.tolist()
+
+
+def test_scaling_counts_tasks_and_draws(embedded: Profiles, tmp_path: Path) -> None:
+    scaling, settings, style = script("scaling"), script("settings"), import_module("clearsched.figures.style")
+    points = [
+        scaling.batch_point(embedded, curve, executors, 3, 0.0)
+        for executors in (2, 4)
+        for curve in ("jobs in proportion", "20 jobs")
+    ]
+    workload = settings.Setting("a", 3, 2, 0).episode(embedded.trace.num_profiles, 0, 0)
+    assert points[0].task_events == num_tasks(embedded, workload)
+    assert points[0].event_ns == pytest.approx(1e9 * points[0].cpu_s / points[0].task_events)
+    with rc_context(style.RC):
+        style.save(scaling.draw_executors(points), tmp_path / "executors", 50)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
+    assert len((tmp_path / "executors.csv").read_text().splitlines()) == 5
+
+
+def test_scaling_measures_replays_in_an_own_process(tmp_path: Path) -> None:
+    shown = run("scaling.py", "--executors", "", "--jobs", "5", "--out", str(tmp_path)).splitlines()
+    assert shown[0].split()[:5] == ["replay", "50", "executors", "5", "jobs"]
+    assert shown[1:] == [str(tmp_path / f"jobs.{suffix}") for suffix in ("svg", "png", "csv")]
+
+
+def test_the_branches_that_record_are_found(tmp_path: Path) -> None:
+    recording = script("recording")
+    assert recording.cut_out(tmp_path) >= 2
+    for path in (tmp_path / "clearsched" / "problems" / "dag_jobs").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        compile(text, path, "exec")
+        assert not recording.BRANCH.search(text) or path.name not in ("engine.py", "executors.py", "logs.py")
+
+
+def test_quality_names_every_policy() -> None:
+    answer = json.loads(run("quality.py", "--settings", "c", "--episodes", "2", "--tuning-episodes", "1", "--json"))
+    names = [row["policy"] for row in answer["c"]]
+    assert names == ["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt"]
+    assert all(row["mean_jct_s"] > 0 for row in answer["c"])
+
+
+def test_a_trace_that_is_not_there_is_told() -> None:
+    answer = subprocess.run(
+        [sys.executable, FOLDER / "simulator.py", "--profiles", "none.parquet"], capture_output=True, text=True
+    )
+    assert answer.returncode == 2
+    assert "none.parquet" in answer.stderr.splitlines()[-1] and "Traceback" not in answer.stderr

@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic as numba_intrinsic
 
+from clearsched.problems.dag_jobs.jit import allocating
 from clearsched.problems.dag_jobs.state import State
 
 WORD_BYTES = 8
@@ -29,13 +30,13 @@ def intrinsic(function: Any) -> Any:
     return numba_intrinsic(function)
 
 
-@njit(cache=True)
+@allocating
 def new_arena(num_states: int, like: State) -> np.ndarray:
     """int64[num_states, words]: room for states of the type of `like`."""
     return np.zeros((num_states, _words(like)), np.int64)
 
 
-@njit(cache=True)
+@allocating
 def put(arena: np.ndarray, k: int, state: State, like: State) -> None:
     """Write `state` to row k. It must stay alive until the row is written again.
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from clearsched import traces
 from clearsched.errors import ActionError, ClearschedError, TraceError, WorkloadError
 from clearsched.problems.dag_jobs import engine
 from clearsched.problems.dag_jobs.candidates import executors_held
+from clearsched.problems.dag_jobs.jit import allocating
 from clearsched.problems.dag_jobs.layout import Layout, make_layout
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulate import Rules, Simulation, Workload, advance_to_choice, job_time_ms
@@ -175,7 +175,7 @@ def _load(source: str | Path) -> Trace:
     return traces.load_profiles(source)
 
 
-@njit(cache=True)
+@allocating
 def play(state: State, s: int, level: int, limit_levels: int) -> tuple[int, int]:
     """Answer the pending decision with stage s and a level of the limit, run to the next decision with a candidate.
 

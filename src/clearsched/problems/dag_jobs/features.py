@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from clearsched.problems.dag_jobs.jit import allocating
 from clearsched.problems.dag_jobs.state import (
     ARRIVAL_MS,
     ATTACHED,
@@ -230,7 +231,7 @@ _write_job = _compile_columns(0, FEATURES[:JOB_COLUMNS], list(JOB_QUANTITIES))
 _write_stage = _compile_columns(JOB_COLUMNS, FEATURES[JOB_COLUMNS:], list(STAGE_QUANTITIES))
 
 
-@njit(cache=True)
+@allocating
 def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
     """Describe the candidates of the pending decision, after `survey`.
 
@@ -344,14 +345,14 @@ def docs_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-@njit(cache=True)
+@allocating
 def order_key(waiting_parents: int, levels_below: int, place: int, places: int) -> float:
     """A key by which the stages of a job are sorted as by `comes_before`: whole and below 2^53, so float64 holds it."""
     deepest = 1 << 20  # more levels than a job can have
     return float(((deepest if waiting_parents > 0 else 0) + deepest - levels_below) * places + place)
 
 
-@njit(cache=True)
+@allocating
 def count_smaller(keys: np.ndarray, ranks: np.ndarray, first: int, count: int) -> None:
     """For each of the `count` keys from `first` on, write to the same place of `ranks` how many of them are smaller."""
     if count <= FEW:
@@ -365,7 +366,7 @@ def count_smaller(keys: np.ndarray, ranks: np.ndarray, first: int, count: int) -
     ranks[first : first + count] = np.searchsorted(np.sort(own), own)
 
 
-@njit(cache=True)
+@allocating
 def comes_before(state: State, a: int, b: int) -> bool:
     """Order of the stages of one job: parents complete first, then most levels below, then lowest index."""
     stage, levels_below = state.stage, state.profiles.levels_below
@@ -376,7 +377,7 @@ def comes_before(state: State, a: int, b: int) -> bool:
     return below_a > below_b or (below_a == below_b and a < b)
 
 
-@njit(cache=True)
+@allocating
 def new_rows(capacity: int) -> np.ndarray:
     """float32[at least capacity, NUM_FEATURES], not filled, each feature's column contiguous.
 
@@ -387,7 +388,7 @@ def new_rows(capacity: int) -> np.ndarray:
     return np.empty((NUM_FEATURES, 16 * (lines | 1)), np.float32).T
 
 
-@njit(cache=True)
+@allocating
 def all_finite(rows: np.ndarray, count: int) -> bool:
     """Whether the first `count` rows hold finite numbers only."""
     largest = np.float32(3.4028234663852886e38)

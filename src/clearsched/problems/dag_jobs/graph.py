@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from clearsched.problems.dag_jobs.arena import borrow
 from clearsched.problems.dag_jobs.candidates import demand, is_complete
 from clearsched.problems.dag_jobs.features import NUM_FEATURES, Feature, fill_features
+from clearsched.problems.dag_jobs.jit import allocating, concurrent
 from clearsched.problems.dag_jobs.state import (
     ARRIVAL_MS,
     ATTACHED,
@@ -189,7 +189,7 @@ def take(graph: Graph, rows: np.ndarray) -> Graph:
     return taken
 
 
-@njit(cache=True, nogil=True)
+@concurrent
 def _take(graph: Graph, rows: np.ndarray) -> Graph:
     num_nodes = num_jobs = num_candidates = num_edges = 0
     for b in rows:
@@ -220,7 +220,7 @@ def _take(graph: Graph, rows: np.ndarray) -> Graph:
     return out
 
 
-@njit(cache=True)
+@allocating
 def empty_graph(decisions: int, nodes: int, jobs: int, candidates: int, edges: int) -> Graph:
     """Buffers with that much room, empty."""
     return Graph(
@@ -240,7 +240,7 @@ def empty_graph(decisions: int, nodes: int, jobs: int, candidates: int, edges: i
     )
 
 
-@njit(cache=True)
+@allocating
 def observe(state: State) -> Observation:
     """Describe the pending decision. `survey` must have run, as `Simulation.advance` does."""
     num_nodes, num_jobs, num_candidates, num_edges = room_of(state)
@@ -259,7 +259,7 @@ def observe(state: State) -> Observation:
     )
 
 
-@njit(cache=True)
+@allocating
 def room_of(state: State) -> tuple[int, int, int, int]:
     """Nodes, jobs, candidates and at most so many edges of the pending decision, after `survey`."""
     job, stage_start, parent_start = state.job, state.profiles.stage_start, state.profiles.parent_start
@@ -274,7 +274,7 @@ def room_of(state: State) -> tuple[int, int, int, int]:
     return nodes, num_jobs, candidates, edges
 
 
-@njit(cache=True)
+@allocating
 def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
     """Describe the pending decision of `state` as decision b of a graph that holds b decisions.
 
@@ -306,7 +306,7 @@ def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
     out.candidate_start[b + 1] = first + count
 
 
-@njit(cache=True)
+@allocating
 def fill_edges(state: State, j: int, node_of: np.ndarray, edges: np.ndarray, m: int) -> int:
     """Write the edges between incomplete stages of job j from column m on; return the column after the last."""
     stage, job = state.stage, state.job
@@ -323,7 +323,7 @@ def fill_edges(state: State, j: int, node_of: np.ndarray, edges: np.ndarray, m: 
     return m
 
 
-@njit(cache=True)
+@allocating
 def fill_node(state: State, s: int, row: np.ndarray) -> None:
     """Write the features of stage s: float32[len(NODE_FEATURES)]."""
     stage, profiles = state.stage[s], state.profiles
@@ -339,7 +339,7 @@ def fill_node(state: State, s: int, row: np.ndarray) -> None:
     row[8] = profiles.critical_path_ms[g] / 1000
 
 
-@njit(cache=True)
+@allocating
 def fill_jobs(state: State, out: Graph, a: int) -> None:
     """Write the active jobs from row a on."""
     scalar, job, work, active = state.scalar, state.job, state.work, state.active

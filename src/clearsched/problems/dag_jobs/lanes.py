@@ -11,9 +11,9 @@ import heapq
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.jit import allocating
 from clearsched.problems.dag_jobs.profiles import FRESH, REST_WAVE
 
 START_MS, DURATION_MS, TASK_JOB, TASK_STAGE, WAVE, ATTEMPT, FAILED = range(7)
@@ -61,7 +61,7 @@ def assign_executors(tasks: np.ndarray, num_executors: int, recovery_ms: int = 0
     return executor
 
 
-@njit(cache=True)
+@allocating
 def _link(
     starts: np.ndarray,
     ends: np.ndarray,
@@ -84,7 +84,7 @@ def _link(
             i += 1
 
 
-@njit(cache=True)
+@allocating
 def _lay(
     start_ms: np.ndarray, free_ms: np.ndarray, before: np.ndarray, num_executors: int, executor: np.ndarray
 ) -> int:

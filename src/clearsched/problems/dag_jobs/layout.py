@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
-from numba import njit
 
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES, fill_features
 from clearsched.problems.dag_jobs.graph import GLOBAL_FEATURES, JOB_FEATURES, NODE_FEATURES, observe
+from clearsched.problems.dag_jobs.jit import allocating
 from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.state import NONE, State
 
@@ -153,7 +153,7 @@ def _index(shape: tuple[int, ...], size: int) -> spaces.Box:
     return spaces.Box(NONE, size - 1, shape, np.int64)
 
 
-@njit(cache=True)
+@allocating
 def fill_candidates(state: State, num_candidates: int, rows: np.ndarray, stages: np.ndarray) -> None:
     """Write the first candidates of the pending decision: float32[C, NUM_FEATURES] and their stages, int64[C]."""
     candidates = np.empty((num_candidates, NUM_FEATURES), np.float32)
@@ -165,7 +165,7 @@ def fill_candidates(state: State, num_candidates: int, rows: np.ndarray, stages:
         stages[i] = candidate_stage[order[i]]
 
 
-@njit(cache=True)
+@allocating
 def row_order(candidates: np.ndarray) -> np.ndarray:
     """int64[c]: the source job's candidates, then the jobs with least work left; in a job the stages by their rank.
 
@@ -180,7 +180,7 @@ def row_order(candidates: np.ndarray) -> np.ndarray:
     return np.argsort(keys, kind="mergesort")
 
 
-@njit(cache=True)
+@allocating
 def fill_graph(
     state: State,
     rows: np.ndarray,

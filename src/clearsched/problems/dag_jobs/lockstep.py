@@ -12,13 +12,13 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from clearsched.errors import ActionError, ClearschedError
 from clearsched.problems.dag_jobs import arena, engine, loop
 from clearsched.problems.dag_jobs.arena import borrow, get
 from clearsched.problems.dag_jobs.candidates import executors_held
 from clearsched.problems.dag_jobs.graph import Graph, empty_graph, fill, filled, room_of
+from clearsched.problems.dag_jobs.jit import concurrent
 from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import (
     EpisodeResult,
@@ -265,7 +265,7 @@ def whole_numbers(values: np.ndarray, count: int) -> np.ndarray:
     return values.astype(np.int64, copy=False)
 
 
-@njit(cache=True, nogil=True)
+@concurrent
 def _advance(
     states: np.ndarray,
     like: State,
@@ -291,14 +291,14 @@ def _advance(
                 clock_ms[k] = now
 
 
-@njit(cache=True, nogil=True)
+@concurrent
 def _observe(states: np.ndarray, like: State, pending: np.ndarray, out: Graph, node_of: np.ndarray) -> None:
     out = borrow(out)
     for b in range(len(pending)):
         fill(get(states, pending[b], like), out, node_of, b)
 
 
-@njit(cache=True, nogil=True)
+@concurrent
 def _choices(
     states: np.ndarray, like: State, pending: np.ndarray, policy: loop.Compiled, stage: np.ndarray, limit: np.ndarray
 ) -> None:
@@ -306,7 +306,7 @@ def _choices(
         stage[b], limit[b] = loop.choose_limit(get(states, pending[b], like), policy)
 
 
-@njit(cache=True, nogil=True)
+@concurrent
 def _act(
     states: np.ndarray, like: State, pending: np.ndarray, stage: np.ndarray, limit: np.ndarray, committed: np.ndarray
 ) -> int:

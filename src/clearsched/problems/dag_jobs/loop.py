@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from clearsched.errors import FeatureError
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
@@ -27,6 +26,7 @@ from clearsched.problems.dag_jobs.heuristics import (
     weighted_fair,
     wsjf,
 )
+from clearsched.problems.dag_jobs.jit import allocating, concurrent
 from clearsched.problems.dag_jobs.state import JOB, NONE, NUM_EXECUTORS, State
 from clearsched.problems.dag_jobs.trees import BLOCK, Trees, add_scores
 
@@ -49,7 +49,7 @@ class Compiled(NamedTuple):
     limit_formula: Formula = NO_FORMULA
 
 
-@njit(cache=True)
+@allocating
 def choose(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray) -> tuple[int, int]:
     """(stage, requested executors) of the pending decision, or (NONE, 0), or (INVALID, 0). `survey` must have run.
 
@@ -77,7 +77,7 @@ def choose(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray)
     return NONE, 0
 
 
-@njit(cache=True)
+@allocating
 def choose_by_score(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray) -> tuple[int, int]:
     """The candidate of the highest score, and as many executors as its job's limit leaves."""
     count = fill_features(state, rows, stages)
@@ -100,21 +100,21 @@ def choose_by_score(state: State, policy: Compiled, rows: np.ndarray, stages: np
     return stages[best], limit_executors(values[0], state.scalar[NUM_EXECUTORS], held) - held
 
 
-@njit(cache=True)
+@allocating
 def write_scores(formula: Formula, trees: Trees, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Write formula plus trees of the first `count` rows to `values`; the next BLOCK - 1 values may change too."""
     write_formula(formula, rows, count, values)
     add_scores(trees, rows, count, values)
 
 
-@njit(cache=True)
+@allocating
 def limit_executors(share: float, num_executors: int, held: int) -> int:
     """The limit that a share of the cluster means for a job that holds `held`: rounded, from held + 1 to all."""
     limit = int(np.floor(min(max(share, 0.0), 1.0) * num_executors + 0.5))
     return max(held + 1, limit)
 
 
-@njit(cache=True)
+@allocating
 def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
     """(stage, limit) of the pending decision; (NONE, 0) if the policy names none; (INVALID, 0). See `choose`."""
     rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
@@ -125,13 +125,13 @@ def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
     return s, min(held + requested, state.scalar[NUM_EXECUTORS])
 
 
-@njit(cache=True)
+@allocating
 def reads_work(code: int) -> bool:
     """Whether a policy asks for the work that is left, which `survey` sums up."""
     return code != FIFO and code != WEIGHTED_FAIR and code != WSJF
 
 
-@njit(cache=True, nogil=True)
+@concurrent
 def run_episode(state: State, policy: Compiled) -> int:
     """Run an episode to its end (OVER), a replay also to where it needs more jobs or rows (PAUSED).
 

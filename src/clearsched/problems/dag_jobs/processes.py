@@ -19,11 +19,12 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, set_num_threads
+from numba import set_num_threads
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs import loop
 from clearsched.problems.dag_jobs.graph import GLOBAL_FEATURES, NODE_FEATURES, Graph, concatenate, empty_graph, filled
+from clearsched.problems.dag_jobs.jit import allocating
 from clearsched.problems.dag_jobs.lockstep import Ended, Lockstep, has_room, refusal, whole_numbers
 from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
@@ -334,7 +335,7 @@ class _Worker:
         self._shared_graph = shared
 
 
-@njit(cache=True)
+@allocating
 def _check(graph: Graph, stage: np.ndarray, limit: np.ndarray, committed: np.ndarray, held: np.ndarray) -> int:
     """What each answer commits; the first that is not allowed, or -1: its `committed` is then 0, or -1 (no candidate).
 

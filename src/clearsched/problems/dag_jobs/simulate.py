@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 
 from clearsched.errors import ActionError, ClearschedError, FeatureError, WorkloadError
 from clearsched.problems.dag_jobs import engine, loop
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.graph import Observation, observe
+from clearsched.problems.dag_jobs.jit import allocating
 from clearsched.problems.dag_jobs.profiles import Profiles, level_table
 from clearsched.problems.dag_jobs.rules import PUBLISHED, Rules
 from clearsched.problems.dag_jobs.state import (
@@ -256,7 +256,7 @@ class Simulation:
         return result_of(self.state)
 
 
-@njit(cache=True)
+@allocating
 def advance_to_choice(state: State) -> int:
     """Run to the next decision with a candidate, answering `none` where there is none; 0 at the end."""
     while engine.advance(state) == engine.DECIDE:

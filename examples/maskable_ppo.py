@@ -74,6 +74,7 @@ Choice = Callable[[Any, dict[str, np.ndarray]], np.ndarray]
 def mean_jct_s(choose: Choice, seeds: range, **settings: Any) -> np.ndarray:
     """float64[episodes]: mean job completion time, s, of the episodes with these seeds."""
     env = make_env(**settings)
+    env.action_space.seed(seeds.start)
     found = []
     for seed in seeds:
         observation, info = env.reset(seed=seed)

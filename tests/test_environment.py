@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import warnings
+from ast import literal_eval
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from gymnasium.vector.utils import batch_space
 
 from clearsched.errors import ActionError, ClearschedError, TraceError, WorkloadError
 from clearsched.problems.dag_jobs.environment import DagJobsEnv, DagJobsVectorEnv
+from clearsched.problems.dag_jobs.episodes import Settings
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulate import Rules, Simulation, Workload
@@ -554,3 +557,27 @@ def test_workload_is_not_shared_between_environments() -> None:
         env.action_space.seed(2)
         courses_of.append(play_out(env, options={"workload": workload}))
     assert data_equivalence(courses_of[0], courses_of[1], exact=True)
+
+
+# The page for users -------------------------------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "environment.md").read_text()
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+def test_code_of_the_page_runs(block: str) -> None:
+    exec(compile(block, "docs/environment.md", "exec"), {})
+
+
+def test_the_page_tells_defaults_and_sizes() -> None:
+    defaults = {field.name: field.default for field in fields(Settings)} | {"render_mode": None}
+    told: dict[str, str] = {}
+    for names, values in re.findall(r"^\| (`.*?) \| (.*?) \|", PAGE.split("## Episodes")[1], re.MULTILINE):
+        told |= dict(zip(re.findall(r"`(\w+)`", names), values.split(", "), strict=True))
+    assert set(told) == set(defaults)
+    for name, value in told.items():
+        if value != "as needed":
+            assert literal_eval(value.strip("`")) == defaults[name], name
+    shapes = DagJobsEnv(observation="graph").observation_space
+    for name in ("nodes", "jobs", "totals"):
+        assert re.search(rf"`{name}` float32\[.*?{shapes[name].shape[-1]}\]", PAGE)

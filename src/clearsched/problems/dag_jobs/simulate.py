@@ -10,6 +10,7 @@ import numpy as np
 from clearsched.errors import ActionError, ClearschedError, FeatureError, WorkloadError
 from clearsched.problems.dag_jobs import engine, loop
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
+from clearsched.problems.dag_jobs.engine import job_time_ms as job_time_ms  # of use with what is here
 from clearsched.problems.dag_jobs.graph import Observation, observe
 from clearsched.problems.dag_jobs.jit import allocating
 from clearsched.problems.dag_jobs.profiles import Profiles, level_table

@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.problems.dag_jobs.jit import allocating, compiled
 
 CONSTANT = "constant"
 """The term of a formula that belongs to no feature."""
@@ -50,7 +50,7 @@ def pack_formula(weights: Mapping[str, Any], where: str) -> Formula:
 NO_FORMULA = Formula(np.zeros(0, np.int64), np.zeros(0), 0.0)
 
 
-@njit(cache=True)
+@compiled
 def write_formula(formula: Formula, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Write the formula of the first `count` rows of float32[n, F] to `values`."""
     values[:count] = formula.constant
@@ -60,7 +60,7 @@ def write_formula(formula: Formula, rows: np.ndarray, count: int, values: np.nda
             values[i] += weight * rows[i, column]
 
 
-@njit(cache=True)
+@allocating
 def formula_scores(formula: Formula, rows: np.ndarray) -> np.ndarray:
     """float64[n]: the formula of each row of float32[n, F]."""
     values = np.empty(len(rows))

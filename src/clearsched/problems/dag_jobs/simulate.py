@@ -125,7 +125,7 @@ def simulate(
         FeatureError: a feature or a score of the policy is not finite.
     """
     state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
-    if not loop.run_episode(state, policy):
+    if loop.run_episode(state, policy) == loop.INVALID:
         raise FeatureError(loop.fault(state, policy))
     return result_of(state)
 

@@ -26,7 +26,7 @@ from clearsched.problems.dag_jobs.candidates import survey
 from clearsched.problems.dag_jobs.engine import advance, commit
 from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features, new_rows
 from clearsched.problems.dag_jobs.formulae import NO_FORMULA, Formula, pack_formula
-from clearsched.problems.dag_jobs.loop import choose, write_scores
+from clearsched.problems.dag_jobs.loop import choose, new_scratch, write_scores
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulate import start
 from clearsched.problems.dag_jobs.trees import BLOCK, LEAF, NO_TREES, Trees, add_walk, pack
@@ -45,14 +45,14 @@ WEIGHTS = {"job_work_left_s": -1.0, "job_is_source": 100.0, "stage_is_ready": 10
 
 
 @njit
-def run(state, policy, rows, stages, fill):
+def run(state, policy, scratch, fill):
     """An episode; the number of its decisions, and of their candidates if the matrix is filled."""
     decisions = candidates = 0
     while advance(state):
         survey(state)
         if fill:
-            candidates += fill_features(state, rows, stages)
-        stage, requested = choose(state, policy, rows, stages)
+            candidates += fill_features(state, scratch.rows, scratch.stages)
+        stage, requested = choose(state, policy, scratch)
         commit(state, stage, requested)
         decisions += 1
     return decisions, candidates
@@ -65,9 +65,9 @@ def loop_rates(profiles: Profiles, cpu_seconds: float) -> dict[str, float]:
         workload = SETTINGS["a"].episode(profiles.trace.num_profiles, 0, max(index, 0))
         for fill in spent:
             state = start(profiles, workload)
-            rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
+            scratch = new_scratch(state)
             begin = time.process_time()
-            found = run(state, policy, rows, stages, fill)
+            found = run(state, policy, scratch, fill)
             if index >= 0:  # the first one compiles
                 spent[fill] += time.process_time() - begin
         if index >= 0:
@@ -89,12 +89,11 @@ def matrices(profiles: Profiles) -> list[np.ndarray]:
         heuristic("fair"),
         [],
     )
-    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
+    scratch = new_scratch(state)
     while advance(state):
         if survey(state):
-            count = fill_features(state, rows, stages)
-            found.append(rows[:count].copy())
-        commit(state, *choose(state, policy.compiled, rows, stages))
+            found.append(scratch.rows[: fill_features(state, scratch.rows, scratch.stages)].copy())
+        commit(state, *choose(state, policy.compiled, scratch))
     return found
 
 

@@ -185,7 +185,7 @@ def test_ranks_of_many_keys_are_those_of_few() -> None:
     """Above a number of keys they are sorted instead of compared with each other."""
     keys = np.random.default_rng(0).integers(50, size=200).astype(float)
     ranks = np.full(200, -1.0)
-    count_smaller(keys, ranks, 10, 150)
+    count_smaller(keys, ranks, np.empty(200), 10, 150)
     assert ranks[10:160].tolist() == [float((keys[10:160] < key).sum()) for key in keys[10:160]]
     assert (ranks[:10] == -1).all()
     assert (ranks[160:] == -1).all()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from clearsched.problems.dag_jobs.jit import allocating
+from clearsched.problems.dag_jobs.jit import allocating, compiled, inlined
 from clearsched.problems.dag_jobs.state import (
     ARRIVAL_MS,
     ATTACHED,
@@ -224,7 +224,8 @@ def _compile_columns(first: int, features: Sequence[Feature], quantities: Sequen
     lines += [f"    rows[c, {first + i}] = {feature.formula}" for i, feature in enumerate(features)]
     scope: dict[str, Any] = {}
     exec("\n".join(lines), scope)
-    return njit(error_model="numpy")(scope["write"])
+    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # the latter as in jit.py
+    return njit(**options)(scope["write"])
 
 
 _write_job = _compile_columns(0, FEATURES[:JOB_COLUMNS], list(JOB_QUANTITIES))
@@ -243,8 +244,16 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
     Returns:
         The number of candidates.
     """
-    # The state's arrays are taken apart once: handing the whole of it to a function that is called for every row
-    # costs more than the row.
+    jobs = stages_of_one = 0
+    for i in range(state.scalar[NUM_ACTIVE]):
+        jobs += 1
+        stages_of_one = max(stages_of_one, state.job[state.active[i], NUM_CANDIDATES])
+    return describe_candidates(state, rows, stages, np.empty(3 * (jobs + stages_of_one)))
+
+
+@compiled
+def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scratch: np.ndarray) -> int:
+    """`fill_features` with float64[3 x (active jobs + candidates of one job)] to work in."""
     scalar, job, work, stage, active = state.scalar, state.job, state.work, state.stage, state.active
     profile_work_ms, mean_ms = state.profiles.work_ms, state.profiles.mean_ms
     levels_below, critical_path_ms = state.profiles.levels_below, state.profiles.critical_path_ms
@@ -262,14 +271,14 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
             choosable += 1
             most = max(most, job[j, NUM_CANDIDATES])
     # Keys to rank by, and the ranks: first those of the jobs with a candidate, then those of one job's candidates.
-    keys = np.empty(choosable + most)
-    ranks = np.empty(choosable + most)
+    places = choosable + most
+    keys, ranks, ordered = scratch[:places], scratch[places : 2 * places], scratch[2 * places : 3 * places]
     place = 0
     for i in range(jobs):
         if job[active[i], NUM_CANDIDATES] > 0:
             keys[place] = work[active[i], WORK_LEFT_MS]
             place += 1
-    count_smaller(keys, ranks, 0, choosable)
+    count_smaller(keys, ranks, ordered, 0, choosable)
     count = place = 0
     for i in range(jobs):
         j = active[i]
@@ -283,7 +292,7 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
             stages[count + c] = s
             keys[choosable + c] = order_key(stage[s, WAITING], levels_below[stage[s, PROFILE_STAGE]], c, candidates)
             s += 1
-        count_smaller(keys, ranks, choosable, candidates)
+        count_smaller(keys, ranks, ordered, choosable, candidates)
         is_source = 1 if j == scalar[SOURCE_JOB] else 0
         held = job[j, ATTACHED] + job[j, TRANSIT] + job[j, PROMISED]  # as `executors_held`
         weight = work[j, WORK_LEFT_MS] + WORK_OFFSET_MS
@@ -345,28 +354,57 @@ def docs_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-@allocating
+@inlined
 def order_key(waiting_parents: int, levels_below: int, place: int, places: int) -> float:
     """A key by which the stages of a job are sorted as by `comes_before`: whole and below 2^53, so float64 holds it."""
     deepest = 1 << 20  # more levels than a job can have
     return float(((deepest if waiting_parents > 0 else 0) + deepest - levels_below) * places + place)
 
 
-@allocating
-def count_smaller(keys: np.ndarray, ranks: np.ndarray, first: int, count: int) -> None:
-    """For each of the `count` keys from `first` on, write to the same place of `ranks` how many of them are smaller."""
+@inlined
+def count_smaller(keys: np.ndarray, ranks: np.ndarray, ordered: np.ndarray, first: int, count: int) -> None:
+    """For each of the `count` keys from `first` on, write to the same place of `ranks` how many of them are smaller.
+
+    All float64; `ordered` is as long as the others, to work in.
+    """
     if count <= FEW:
         for i in range(first, first + count):
             smaller = 0
             for k in range(first, first + count):
                 smaller += keys[k] < keys[i]
             ranks[i] = smaller
-        return
-    own = keys[first : first + count]
-    ranks[first : first + count] = np.searchsorted(np.sort(own), own)
+    else:
+        count_smaller_of_many(keys, ranks, ordered, first, count)
 
 
-@allocating
+@compiled
+def count_smaller_of_many(keys: np.ndarray, ranks: np.ndarray, ordered: np.ndarray, first: int, count: int) -> None:
+    """`count_smaller` by sorting (Shell's way, since numpy's would allocate) and searching."""
+    gap = 1
+    while gap < count // 3:
+        gap = 3 * gap + 1
+    for i in range(count):
+        ordered[i] = keys[first + i]
+    while gap > 0:
+        for i in range(gap, count):
+            key, k = ordered[i], i
+            while k >= gap and ordered[k - gap] > key:
+                ordered[k] = ordered[k - gap]
+                k -= gap
+            ordered[k] = key
+        gap //= 3
+    for i in range(first, first + count):
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) // 2
+            if ordered[middle] < keys[i]:
+                low = middle + 1
+            else:
+                high = middle
+        ranks[i] = low
+
+
+@compiled
 def comes_before(state: State, a: int, b: int) -> bool:
     """Order of the stages of one job: parents complete first, then most levels below, then lowest index."""
     stage, levels_below = state.stage, state.profiles.levels_below
@@ -388,7 +426,7 @@ def new_rows(capacity: int) -> np.ndarray:
     return np.empty((NUM_FEATURES, 16 * (lines | 1)), np.float32).T
 
 
-@allocating
+@compiled
 def all_finite(rows: np.ndarray, count: int) -> bool:
     """Whether the first `count` rows hold finite numbers only."""
     largest = np.float32(3.4028234663852886e38)

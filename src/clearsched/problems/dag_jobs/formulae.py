@@ -11,7 +11,7 @@ import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
-from clearsched.problems.dag_jobs.jit import allocating
+from clearsched.problems.dag_jobs.jit import allocating, compiled
 
 CONSTANT = "constant"
 """The term of a formula that belongs to no feature."""
@@ -50,7 +50,7 @@ def pack_formula(weights: Mapping[str, Any], where: str) -> Formula:
 NO_FORMULA = Formula(np.zeros(0, np.int64), np.zeros(0), 0.0)
 
 
-@allocating
+@compiled
 def write_formula(formula: Formula, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Write the formula of the first `count` rows of float32[n, F] to `values`."""
     values[:count] = formula.constant

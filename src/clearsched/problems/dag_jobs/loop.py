@@ -9,7 +9,14 @@ import numpy as np
 from clearsched.errors import FeatureError
 from clearsched.problems.dag_jobs.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.engine import DECIDE, advance, commit
-from clearsched.problems.dag_jobs.features import all_finite, describe_fault, fill_features, new_rows, place_of
+from clearsched.problems.dag_jobs.features import (
+    all_finite,
+    describe_candidates,
+    describe_fault,
+    fill_features,
+    new_rows,
+    place_of,
+)
 from clearsched.problems.dag_jobs.formulae import NO_FORMULA, Formula, write_formula
 from clearsched.problems.dag_jobs.heuristics import (
     CAPPED_SRPT,
@@ -26,7 +33,7 @@ from clearsched.problems.dag_jobs.heuristics import (
     weighted_fair,
     wsjf,
 )
-from clearsched.problems.dag_jobs.jit import allocating, concurrent
+from clearsched.problems.dag_jobs.jit import allocating, compiled, concurrent, inlined
 from clearsched.problems.dag_jobs.state import JOB, NONE, NUM_EXECUTORS, State
 from clearsched.problems.dag_jobs.trees import BLOCK, Trees, add_scores
 
@@ -49,19 +56,30 @@ class Compiled(NamedTuple):
     limit_formula: Formula = NO_FORMULA
 
 
-@allocating
-def choose(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray) -> tuple[int, int]:
-    """(stage, requested executors) of the pending decision, or (NONE, 0), or (INVALID, 0). `survey` must have run.
+class Scratch(NamedTuple):
+    """What `choose` works in, so that the loop allocates nothing. S stage rows, J job rows."""
 
-    Args:
-        state: with a decision pending.
-        policy: who decides.
-        rows: float32[at least candidates, NUM_FEATURES], scratch; fastest as `features.new_rows` makes it.
-        stages: int64[at least candidates], scratch.
-    """
+    rows: np.ndarray  # float32[at least S, NUM_FEATURES]: the feature matrix
+    stages: np.ndarray  # int64[S]: the stage of each row
+    numbers: np.ndarray  # float64[3 (S + J)]
+    values: np.ndarray  # float64[S + BLOCK]: scores
+
+
+@allocating
+def new_scratch(state: State) -> Scratch:
+    """Scratch for any decision of the state."""
+    stages, jobs = len(state.stage), len(state.job)
+    return Scratch(
+        new_rows(stages), np.empty(stages, np.int64), np.empty(3 * (stages + jobs)), np.empty(stages + BLOCK)
+    )
+
+
+@compiled
+def choose(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
+    """(stage, requested executors) of the pending decision, or (NONE, 0), or (INVALID, 0). `survey` must have run."""
     code, parameters = policy.code, policy.parameters
     if code == LEARNED:
-        return choose_by_score(state, policy, rows, stages)
+        return choose_by_score(state, policy, scratch)
     if code == FIFO:
         return fifo(state)
     if code == WEIGHTED_FAIR:
@@ -77,15 +95,15 @@ def choose(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray)
     return NONE, 0
 
 
-@allocating
-def choose_by_score(state: State, policy: Compiled, rows: np.ndarray, stages: np.ndarray) -> tuple[int, int]:
+@compiled
+def choose_by_score(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
     """The candidate of the highest score, and as many executors as its job's limit leaves."""
-    count = fill_features(state, rows, stages)
+    rows, stages, values = scratch.rows, scratch.stages, scratch.values
+    count = describe_candidates(state, rows, stages, scratch.numbers)
     if count == 0:
         return NONE, 0
     if not all_finite(rows, count):
         return INVALID, 0
-    values = np.empty(count + BLOCK)
     write_scores(policy.stage_formula, policy.stage, rows, count, values)
     best = 0
     for c in range(count):
@@ -100,14 +118,14 @@ def choose_by_score(state: State, policy: Compiled, rows: np.ndarray, stages: np
     return stages[best], limit_executors(values[0], state.scalar[NUM_EXECUTORS], held) - held
 
 
-@allocating
+@compiled
 def write_scores(formula: Formula, trees: Trees, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Write formula plus trees of the first `count` rows to `values`; the next BLOCK - 1 values may change too."""
     write_formula(formula, rows, count, values)
     add_scores(trees, rows, count, values)
 
 
-@allocating
+@inlined
 def limit_executors(share: float, num_executors: int, held: int) -> int:
     """The limit that a share of the cluster means for a job that holds `held`: rounded, from held + 1 to all."""
     limit = int(np.floor(min(max(share, 0.0), 1.0) * num_executors + 0.5))
@@ -117,15 +135,14 @@ def limit_executors(share: float, num_executors: int, held: int) -> int:
 @allocating
 def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
     """(stage, limit) of the pending decision; (NONE, 0) if the policy names none; (INVALID, 0). See `choose`."""
-    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
-    s, requested = choose(state, policy, rows, stages)
+    s, requested = choose(state, policy, new_scratch(state))
     if s < 0:
         return s, 0
     held = executors_held(state, state.stage[s, JOB])
     return s, min(held + requested, state.scalar[NUM_EXECUTORS])
 
 
-@allocating
+@inlined
 def reads_work(code: int) -> bool:
     """Whether a policy asks for the work that is left, which `survey` sums up."""
     return code != FIFO and code != WEIGHTED_FAIR and code != WSJF
@@ -137,14 +154,19 @@ def run_episode(state: State, policy: Compiled) -> int:
 
     DECIDE: it stopped at a decision that has no answer; `fault` tells why.
     """
-    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
+    return run(state, policy, new_scratch(state))
+
+
+@compiled
+def run(state: State, policy: Compiled, scratch: Scratch) -> int:
+    """`run_episode` without what it allocates."""
     while True:
         why = advance(state)
         if why != DECIDE:
             return why
         if reads_work(policy.code):
             survey(state)
-        s, requested = choose(state, policy, rows, stages)
+        s, requested = choose(state, policy, scratch)
         if s == INVALID:
             return DECIDE
         commit(state, s, requested)
@@ -164,17 +186,15 @@ def run_or_raise(state: State, policy: Compiled) -> int:
 
 def fault(state: State, policy: Compiled) -> str:
     """Why `choose` answered INVALID to the pending decision, in one line."""
-    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
+    rows, stages, _, values = new_scratch(state)
     count = fill_features(state, rows, stages)
-    rows, stages = rows[:count], stages[:count]
-    told = describe_fault(state, rows, stages)
+    told = describe_fault(state, rows[:count], stages[:count])
     if told:
         return told
     for what, formula, trees in (
         ("score", policy.stage_formula, policy.stage),
         ("limit", policy.limit_formula, policy.limit),
     ):
-        values = np.empty(count + BLOCK)
         write_scores(formula, trees, rows, count, values)
         wrong = np.flatnonzero(~np.isfinite(values[:count]))
         if len(wrong):

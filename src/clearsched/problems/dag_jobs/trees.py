@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.jit import allocating
+from clearsched.problems.dag_jobs.jit import allocating, compiled
 
 LEAF = -1
 
@@ -109,7 +109,7 @@ def _complete(
 NO_TREES = pack([], 0, "")
 
 
-@allocating
+@compiled
 def score(trees: Trees, row: np.ndarray) -> float:
     """Score of one row, float32[F], node by node."""
     total = 0.0
@@ -121,7 +121,7 @@ def score(trees: Trees, row: np.ndarray) -> float:
     return total
 
 
-@allocating
+@compiled
 def add_scores(trees: Trees, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Add the score of the first `count` rows of float32[n, F] to `values`, tree by tree.
 
@@ -135,7 +135,7 @@ def add_scores(trees: Trees, rows: np.ndarray, count: int, values: np.ndarray) -
         add_walk(trees.root, trees.feature, trees.threshold, trees.left, trees.right, trees.value, rows, count, values)
 
 
-@allocating
+@compiled
 def add_complete(
     ask: np.ndarray, below: np.ndarray, leaf: np.ndarray, rows: np.ndarray, count: int, values: np.ndarray
 ) -> None:
@@ -156,7 +156,7 @@ def add_complete(
             values[i] += low if rows[i, f0] < b0 else high
 
 
-@allocating
+@compiled
 def add_walk(
     root: np.ndarray,
     feature: np.ndarray,

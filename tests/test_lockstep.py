@@ -234,8 +234,6 @@ def test_rewards_sum_to_minus_the_total_completion_time(toys: Profiles) -> None:
                 sums[ended.simulation] = 0
             if not waiting:
                 break
-            idle = np.setdiff1d(np.arange(3), lockstep.pending)
-            lockstep.reward[idle] = 0
             graph = lockstep.observe()
             lockstep.act(*np.array([hashed_choice(observation_of(graph, b), 4) for b in range(waiting)]).T)
         assert sorted(found) == list(range(6))

@@ -58,8 +58,9 @@ class Lockstep:
         num_simulations: K.
         pending: int64[B], the simulations that wait for an answer, in increasing order: `act` answers in this order.
         episode: int64[K], number of the episode that each simulation runs, in the order of the workloads.
-        reward: float64[K], what each simulation lost (so at most 0, in s) from its previous decision to this one, or
-            to its end. Nothing is lost before the first decision of an episode, since no job has arrived by then.
+        reward: float64[K], what each simulation lost in the last `advance` (so at most 0, in s): from its previous
+            decision to this one, or to the end of its episode. What comes before the first decision of an episode does
+            not count, since no job has arrived by then.
         ended: the episodes that ended in the last `advance`.
     """
 
@@ -126,16 +127,8 @@ class Lockstep:
         Raises:
             WorkloadError: the next workload is malformed.
         """
-        self.ended = []
-        while len(self._to_run):
-            running, self._to_run = self._to_run, np.empty(0, np.int64)
-            _advance(
-                self._arena, self._states[0], running, self._num_candidates, self._room,
-                self._time_ms, self._reward, self._clock_ms, self.reward,
-            )  # fmt: skip
-            if not self._num_candidates[running].all():
-                self._end(running[self._num_candidates[running] == 0])
-        self.pending = np.flatnonzero(self._num_candidates)
+        self.ended, self.reward = [], np.zeros(self.num_simulations)
+        self._run()
         return len(self.pending)
 
     def observe(self) -> Graph:
@@ -188,7 +181,6 @@ class Lockstep:
         if not 0 <= simulation < self.num_simulations:
             raise ClearschedError(f"lockstep: simulation {simulation} of {self.num_simulations} does not exist")
         self._start(simulation, workload)
-        self.reward[simulation] = 0
 
     @property
     def time_s(self) -> np.ndarray:
@@ -198,6 +190,18 @@ class Lockstep:
     def results(self) -> list[EpisodeResult]:
         """The outcomes of the episodes that have ended, in the order in which their workloads were given."""
         return [self._results[episode] for episode in sorted(self._results)]
+
+    def _run(self) -> None:
+        """Run those that were answered or started, also those that start in the place of others meanwhile."""
+        while len(self._to_run):
+            running, self._to_run = self._to_run, np.empty(0, np.int64)
+            _advance(
+                self._arena, self._states[0], running, self._num_candidates, self._room,
+                self._time_ms, self._reward, self._clock_ms, self.reward,
+            )  # fmt: skip
+            if not self._num_candidates[running].all():
+                self._end(running[self._num_candidates[running] == 0])
+        self.pending = np.flatnonzero(self._num_candidates)
 
     def _needed_room(self) -> list[int]:
         """Nodes, jobs, candidates and edges of the decisions that wait."""

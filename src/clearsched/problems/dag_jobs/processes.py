@@ -244,9 +244,9 @@ class Processes:
     def _read(self) -> None:
         """Take over what the workers say of their simulations."""
         controls = [worker.control for worker in self._workers]
-        for field, values in (("reward", self.reward), ("time_ms", self._time_ms), ("number", self._number)):
-            np.concatenate([getattr(control, field) for control in controls], out=values)
-        self.pending = np.flatnonzero(np.concatenate([control.waits for control in controls]))
+        whole = Control(*(np.concatenate(parts) for parts in zip(*controls, strict=True)))
+        self.reward, self._time_ms, self._number = whole.reward, whole.time_ms, whole.number
+        self.pending = np.flatnonzero(whole.waits)
 
     def _hand_out(self, ended: Sequence[list[tuple[int, EpisodeResult]]]) -> list[_Worker]:
         """Note results, and give the next workloads out in the order of the simulations; the workers that got one."""
@@ -406,13 +406,16 @@ class _Simulations:
         if answered:
             pending = self._lockstep.pending
             self._lockstep.act(control.stage[pending], control.limit[pending])
-        return self._advance()
+        self._lockstep.advance()
+        return self._ended()
 
     def start(self, given: Sequence[tuple[int, Workload]]) -> list[tuple[int, EpisodeResult]]:
         """Start episodes in the place of those that ended, and run them to their first decision."""
         for simulation, workload in given:
             self._lockstep._start(simulation, workload)
-        return self._advance()
+        self._lockstep.ended = []
+        self._lockstep._run()  # `advance` would forget the rewards of the step
+        return self._ended()
 
     def reset(self, given: tuple[int, Workload]) -> None:
         """Give up an episode and start another."""
@@ -431,8 +434,7 @@ class _Simulations:
             self._graph.close(unlink=False)
             self._graph = None
 
-    def _advance(self) -> list[tuple[int, EpisodeResult]]:
-        self._lockstep.advance()
+    def _ended(self) -> list[tuple[int, EpisodeResult]]:
         self._describe()
         return [(ended.simulation, ended.result) for ended in self._lockstep.ended]
 

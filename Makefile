@@ -56,8 +56,9 @@ sync: install  ## after `dvc checkout` or `dvc pull`: tell Snakemake that these 
 	@snakemake --touch --cores all --quiet all
 	@echo "in step"
 
-bench: install  ## time the hot paths
-	@for script in benchmarks/*.py; do python "$$script" || exit 1; done
+bench: install  ## time the simulator: a table, and scaling curves in results/benchmarks; PROFILES=... for other jobs
+	@python benchmarks/table.py $(if $(PROFILES),--profiles $(PROFILES))
+	@python benchmarks/scaling.py $(if $(PROFILES),--profiles $(PROFILES))
 
 clean:  ## delete all results
 	rm -rf results .snakemake

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,6 @@ from clearsched.problems.dag_jobs.profiles import compile_profiles
 from clearsched.schemas import TRACE, write_table
 from clearsched.traces import (
     Trace,
-    build,
     describe,
     load,
     load_profiles,
@@ -29,6 +30,7 @@ from clearsched.traces import (
     tpch_decima,
     tpch_spark,
     validate,
+    write_from_params,
     write_trace,
 )
 from toys import stage, toy_rows, toy_trace
@@ -267,12 +269,39 @@ def test_the_embedded_trace() -> None:
     compile_profiles(trace)
 
 
-def test_build_writes_what_it_returns(tmp_path: Path, path: Path) -> None:
+def test_a_source_writes_its_trace_and_tells_what_it_read(tmp_path: Path, path: Path) -> None:
     from clearsched.params import parse
 
-    params = parse({"traces": {"source": "tpch-spark", "path": str(path)}}, "test")
-    trace = build(params, tmp_path / "out" / "trace.parquet")
-    assert read_trace(tmp_path / "out" / "trace.parquet").stages.equals(trace.stages)
+    out = tmp_path / "out" / "trace.parquet"
+    summary = write_from_params(parse({"traces": {"source": "tpch-spark", "path": str(path)}}, "test"), out)
+    trace = read_trace(path)
+    assert read_trace(out).stages.equals(trace.stages)
+    assert (summary.source, summary.jobs, summary.stages) == ("tpch-spark", trace.num_profiles, len(trace.stages))
+    work_s = sum(
+        row["num_tasks"] * np.mean([ms for entry in row["durations"] for ms in entry["duration_ms"]]) / 1000
+        for row in trace.stages.to_pylist()
+    )
+    assert summary.work_executor_s == pytest.approx(work_s)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "either --params or --source"),
+        (["--source", "tpch"], "unknown source 'tpch': known are tpch-spark"),
+        (["--source", "tpch-spark", "--path", "no/such.parquet"], "no/such.parquet: no such file or folder"),
+        (["--source", "tpch-spark", "--set", "jobs=1"], "has no options: jobs"),
+        (["--source", "synthetic", "--set", "jobs"], "expected NAME=VALUE"),
+        (["--source", "synthetic", "--set", "jobs=many"], "source synthetic: jobs: Input should be a valid integer"),
+    ],
+)
+def test_build_refuses_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "clearsched", "traces", "build", "--out", str(tmp_path / "t.parquet"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
 
 
 # tpch-decima -------------------------------------------------------------------------------------------------------

@@ -24,3 +24,16 @@ def print_json(values: object) -> None:
     import json
 
     typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
+
+
+def print_table(title: str, lines: list[tuple[str, str]]) -> None:
+    """Print (what, how much) lines as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False, box=None)
+    table.add_column()
+    table.add_column(justify="right")
+    for what, value in lines:
+        table.add_row(what, value)
+    Console(highlight=False, soft_wrap=True).print(table)

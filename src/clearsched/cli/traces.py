@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from clearsched.cli.options import OutFile, ParamsFile, TraceFile, print_json
+from clearsched.cli.options import OutFile, ParamsFile, TraceFile, print_json, print_table
+from clearsched.errors import ClearschedError
 
 app = typer.Typer(name="traces", help="Where jobs come from.", no_args_is_help=True)
 
@@ -20,16 +21,42 @@ class Clock(StrEnum):
     wall = "wall"
 
 
+SOURCES = "tpch-spark, tpch-decima, spark-eventlog, alibaba-2018, alibaba-like, synthetic"
+
 Profiles = Annotated[Path, typer.Argument(help="Job profiles: a trace (Parquet) or a folder of tpch-decima files.")]
 
 
 @app.command()
-def build(params: ParamsFile, out: OutFile) -> None:
-    """Read the data set that the params name and write it as a trace."""
+def build(
+    out: OutFile,
+    params: Annotated[Path | None, typer.Option(help="The stage's own params file; or give --source.")] = None,
+    source: Annotated[str | None, typer.Option(help=f"Where jobs come from: {SOURCES}.")] = None,
+    path: Annotated[Path | None, typer.Option(help="File or folder of the source; default: its own place.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="An option of the source, as in params.yaml; repeat for more."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of what the source draws.")] = 1,
+) -> None:
+    """Read a source of jobs, write it as a trace, and tell what was read and what was left out."""
     from clearsched import traces
     from clearsched.params import load_stage
+    from clearsched.traces.sources import options_of, parse_settings
 
-    traces.build(load_stage(params, "traces"), out)
+    if (params is None) == (source is None):
+        raise ClearschedError("traces build: give either --params or --source")
+    if params is not None:
+        if path is not None or setting:
+            raise ClearschedError(
+                "traces build: --path and --set go with --source; of --params they are part"
+            )
+        summary = traces.write_from_params(load_stage(params, "traces"), out)
+    else:
+        assert source is not None
+        summary = traces.write(source, path, out, options_of(source, parse_settings(setting or [])), seed)
+    print_table(f"{out}: jobs of {summary.source}", summary.lines())
 
 
 @app.command()

@@ -45,6 +45,7 @@ class TracesParams(Section):
         description="data set: tpch-spark is embedded; tpch-decima is read from `path`, or downloaded if there is none",
     )
     path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")
+    seed: int = Field(1, ge=0, description="seed of what a source draws at random: samples, generated jobs")
     spark_eventlog: SparkEventlogParams = SparkEventlogParams()
     alibaba_2018: Alibaba2018Params = Alibaba2018Params()
     alibaba_like: AlibabaLikeParams = AlibabaLikeParams()

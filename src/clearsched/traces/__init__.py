@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clearsched.errors import ClearschedError
 from clearsched.traces import tpch_decima, tpch_spark
+from clearsched.traces.sources import SOURCES, write, write_from_params
+from clearsched.traces.summary import Summary
 from clearsched.traces.trace import Trace, check_trace, make_trace, read_trace, write_trace
 
-if TYPE_CHECKING:
-    from clearsched.params import Params
-
-__all__ = ["Trace", "build", "check_trace", "describe", "load", "make_trace", "read_trace", "validate", "write_trace"]
-
-DOWNLOADS = Path("data/downloads")
+__all__ = [
+    "SOURCES",
+    "Summary",
+    "Trace",
+    "check_trace",
+    "describe",
+    "load",
+    "make_trace",
+    "read_trace",
+    "validate",
+    "write",
+    "write_from_params",
+    "write_trace",
+]
 
 
 def load(source: str, path: str | Path | None = None) -> Trace:
@@ -26,7 +36,7 @@ def load(source: str, path: str | Path | None = None) -> Trace:
     if source == "tpch-spark":
         return tpch_spark.load(path)
     if source == "tpch-decima":
-        return tpch_decima.load(path if path is not None else tpch_decima.fetch(DOWNLOADS))
+        return tpch_decima.load(path if path is not None else tpch_decima.fetch(tpch_decima.DOWNLOADS))
     raise ClearschedError(f"traces.source: unknown source {source!r}: known are tpch-spark, tpch-decima")
 
 
@@ -38,13 +48,6 @@ def load_profiles(path: str | Path) -> Trace:
     """
     path = Path(path)
     return tpch_decima.load(path) if path.is_dir() else read_trace(path)
-
-
-def build(params: Params, out: Path) -> Trace:
-    """Build the trace that `params.traces` names, write it to `out`, return it."""
-    trace = load(params.traces.source, params.traces.path)
-    write_trace(out, trace)
-    return trace
 
 
 def validate(path: Path) -> Trace:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clearsched.traces.trace import Trace
 
 
 @dataclass
@@ -32,3 +37,35 @@ class Summary:
     def survive(self, defect: str, count: int = 1) -> None:
         """Count a defect that was mended."""
         self.survived[defect] = self.survived.get(defect, 0) + count
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What a person is told: (what, how much)."""
+        counts = [
+            ("jobs", f"{self.jobs:,}"),
+            ("stages", f"{self.stages:,}"),
+            ("tasks", f"{self.tasks:,}"),
+            ("work", f"{self.work_executor_s / 3600:,.2f} executor-hours"),
+        ]
+        skipped = [(f"skipped: {reason}", f"{count:,}") for reason, count in self.skipped.items()]
+        survived = [(f"mended: {defect}", f"{count:,}") for defect, count in self.survived.items()]
+        return counts + (skipped or [("skipped", "nothing")]) + survived
+
+    def to_metadata(self) -> dict[str, Any]:
+        """As it stands in the metadata of the trace."""
+        return asdict(self)
+
+
+def summary_of(trace: Trace, source: str) -> Summary:
+    """The account of a small trace that was read whole, nothing left out."""
+    durations = trace.durations
+    counts = np.zeros(len(trace.stages))
+    sums = np.zeros(len(trace.stages))
+    rows = trace.profile_starts[durations["profile"].to_numpy()] + durations["stage"].to_numpy()
+    lists = durations["duration_ms"].combine_chunks()
+    offsets = lists.offsets.to_numpy()
+    totals = np.concatenate([[0.0], np.cumsum(lists.values.to_numpy(), dtype=np.float64)])
+    np.add.at(counts, rows, np.diff(offsets))
+    np.add.at(sums, rows, totals[offsets[1:]] - totals[offsets[:-1]])
+    num_tasks = trace.stages["num_tasks"].to_numpy()
+    work_s = float((num_tasks * sums / counts).sum()) / 1000
+    return Summary(source, trace.num_profiles, len(trace.stages), int(num_tasks.sum()), work_s)

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.traces.trace import Trace, make_trace
+from clearsched.traces.summary import Summary, summary_of
+from clearsched.traces.trace import Trace, make_trace, write_trace
 
 SIZES = ("2g", "5g", "10g", "20g", "50g", "80g", "100g")
 QUERIES = tuple(range(1, 23))
@@ -46,6 +47,20 @@ class _ArrayUnpickler(pickle.Unpickler):
         if name == "_reconstruct":
             return np.zeros(()).__reduce__()[0]  # the same function under every numpy, wherever it keeps it
         return getattr(np, name)
+
+
+DOWNLOADS = Path("data/downloads")
+
+
+def write(path: Path | None, out: Path, options: None, seed: int) -> Summary:
+    """Read the profiles, downloaded if there is no path, and write them to `out` (see `traces.sources`).
+
+    Raises:
+        ClearschedError: as `load`, or the download failed.
+    """
+    trace = load(path if path is not None else fetch(DOWNLOADS))
+    write_trace(out, trace)
+    return summary_of(trace, "tpch-decima")
 
 
 def load(path: str | Path) -> Trace:

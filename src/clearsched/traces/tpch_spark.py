@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from clearsched.errors import ClearschedError
-from clearsched.traces.trace import Trace, read_trace
+from clearsched.traces.summary import Summary, summary_of
+from clearsched.traces.trace import Trace, read_trace, write_trace
 
 EMBEDDED = Path("data/tpch-spark.parquet")
 
@@ -26,3 +27,14 @@ def load(path: str | Path | None = None) -> Trace:
         if candidate.is_file():
             return read_trace(candidate)
     raise ClearschedError(f"{EMBEDDED}: no such file; run from the repository's folder or set traces.path")
+
+
+def write(path: Path | None, out: Path, options: None, seed: int) -> Summary:
+    """Write the recorded profiles to `out` (see `traces.sources`).
+
+    Raises:
+        ClearschedError: as `load`.
+    """
+    trace = load(path)
+    write_trace(out, trace)
+    return summary_of(trace, "tpch-spark")

@@ -19,11 +19,12 @@ from numba import njit
 from settings import SETTINGS, TIMED, Row, Setting, Stopwatch, command, episodes
 
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.engine import commit
+from clearsched.problems.dag_jobs.candidates import survey
+from clearsched.problems.dag_jobs.engine import DECIDE, advance, commit
 from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features
 from clearsched.problems.dag_jobs.loop import choose
 from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import Simulation, advance_to_choice, start
+from clearsched.problems.dag_jobs.simulate import Simulation, start
 from clearsched.problems.dag_jobs.state import NUM_DECISIONS
 from clearsched.problems.dag_jobs.trees import Trees, pack, score
 
@@ -39,8 +40,9 @@ LOCKSTEP = 64
 def run_episode(state: Any, policy: Any, trees: Any, rows: np.ndarray, stages: np.ndarray, work: int) -> float:
     """An episode under `policy`, with `work` at each decision; the sum of the scores, so that they are not left out."""
     total = 0.0
-    while advance_to_choice(state) > 0:
+    while advance(state) == DECIDE:
         if work >= FEATURES:
+            survey(state)
             count = fill_features(state, rows, stages)
             if work == TREES:
                 for candidate in range(count):
@@ -53,16 +55,15 @@ def run_episode(state: Any, policy: Any, trees: Any, rows: np.ndarray, stages: n
 def decision_rate(profiles: Profiles, setting: Setting, cpu_seconds: float, work: int) -> float:
     """Decisions per CPU second of whole episodes."""
     policy, trees = heuristic("fair").compiled, random_trees(profiles, setting)
-    watch, decisions = Stopwatch(), -1
-    for workload in episodes(profiles, setting):
-        state = start(profiles, workload)
-        rows, stages = np.empty((len(state.stage), NUM_FEATURES), np.float32), np.empty(len(state.stage), np.int64)
-        if decisions < 0:  # the first one compiles
-            run_episode(state, policy, trees, rows, stages, work)
-            decisions = 0
-            continue
+    watch, decisions = Stopwatch(), 0
+    for index, workload in enumerate(episodes(profiles, setting)):
         with watch.running():
-            run_episode(state, policy, trees, rows, stages, work)
+            state = start(profiles, workload)
+            rows = np.empty((len(state.stage), NUM_FEATURES), np.float32)
+            run_episode(state, policy, trees, rows, np.empty(len(state.stage), np.int64), work)
+        if index == 0:
+            watch.cpu_s = 0.0  # it compiles
+            continue
         decisions += int(state.scalar[NUM_DECISIONS])
         if watch.cpu_s >= cpu_seconds:
             break

@@ -3,8 +3,8 @@
     python benchmarks/scaling.py [--profiles DIR_OR_TRACE] [--executors 5,10,...] [--jobs 1000,...] [--out FOLDER]
 
 * CPU time of a task event for 5 to 10,000 executors under the fair heuristic: batches of 0.4 jobs an executor, as in
-  setting (a), which keep the cluster busy; and the 20 jobs of (a) whatever the executors. log2 of the executors is
-  drawn for comparison, through the first point.
+  setting (a), and at least 20, which keep the cluster busy; and the 20 jobs of (a) whatever the executors. log2 of the
+  executors is drawn for comparison, through the lowest of the first points.
 * CPU time of a task event, and memory, for a Poisson replay of up to 1,000,000 jobs on 50 executors at a load of 0.8.
 
 Each point is measured in an own process, after an episode that compiles, so that memory is its own. Writes
@@ -28,7 +28,8 @@ from settings import MOVING_DELAY_MS, RESULTS, SETTINGS, WARMUP_DELAY_MS, Settin
 from clearsched.figures import style
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import Workload, simulate
+from clearsched.problems.dag_jobs.replay import ReplayStatistics, poisson_jobs, replay
+from clearsched.problems.dag_jobs.simulate import simulate
 from clearsched.workloads import executor_ms
 
 EXECUTORS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -45,7 +46,7 @@ class Point(NamedTuple):
     jobs: int
     task_events: int
     cpu_s: float
-    memory_mib: float  # by which the process grew, at its peak
+    memory_mib: float  # by which the process grew beyond its peak before, that of importing and compiling
 
     @property
     def event_ns(self) -> float:
@@ -67,23 +68,24 @@ def batch_point(profiles: Profiles, curve: str, executors: int, jobs: int, cpu_s
 
 
 def replay_point(profiles: Profiles, curve: str, executors: int, jobs: int, cpu_seconds: float) -> Point:
-    """A replay of `jobs` jobs that arrive at random, at a load of `REPLAY_LOAD`."""
-    work_ms = executor_ms(profiles, executors, MOVING_DELAY_MS).mean()
-    gap_ms = float(work_ms / (REPLAY_LOAD * executors))
+    """One replay of `jobs` jobs that arrive at random, at a load of `REPLAY_LOAD`."""
+    gap_ms = float(executor_ms(profiles, executors, MOVING_DELAY_MS).mean() / (REPLAY_LOAD * executors))
     run_replay(profiles, 100, gap_ms, executors)
     watch, before_mib = Stopwatch(), peak_mib()
     with watch.running():
-        tasks = run_replay(profiles, jobs, gap_ms, executors)
-    return Point(curve, executors, jobs, tasks, watch.cpu_s, peak_mib() - before_mib)
+        statistics = run_replay(profiles, jobs, gap_ms, executors)
+    return Point(curve, executors, jobs, statistics.num_tasks, watch.cpu_s, peak_mib() - before_mib)
 
 
-def run_replay(profiles: Profiles, jobs: int, gap_ms: float, executors: int) -> int:
-    """Replay `jobs` jobs under the fair heuristic; return the number of tasks. Every job is held in memory."""
-    generator = np.random.default_rng(0)
-    profile = generator.integers(profiles.trace.num_profiles, size=jobs)
-    arrival_ms = np.cumsum(generator.exponential(gap_ms, jobs)).astype(np.int64)
-    workload = Workload(profile, arrival_ms, executors, MOVING_DELAY_MS, 0)
-    return simulate(profiles, workload, heuristic("fair").compiled).num_tasks
+def run_replay(profiles: Profiles, jobs: int, gap_ms: float, executors: int) -> ReplayStatistics:
+    """Replay `jobs` jobs under the fair heuristic, one every `gap_ms` on average."""
+    return replay(
+        profiles,
+        poisson_jobs(profiles.trace.num_profiles, jobs, gap_ms, seed=0),
+        heuristic("fair").compiled,
+        num_executors=executors,
+        moving_delay_ms=MOVING_DELAY_MS,
+    )
 
 
 def peak_mib() -> float:
@@ -112,9 +114,9 @@ def executor_curves(path: Path | None, executors: Sequence[int], cpu_seconds: fl
     """The cost at each number of executors, with jobs in proportion and with 20 jobs."""
     points = []
     for number in executors:
-        jobs = max(1, round(JOBS_PER_EXECUTOR * number))
+        jobs = max(SETTINGS["a"].jobs, round(JOBS_PER_EXECUTOR * number))
         points.append(in_own_process(batch_point, path, "jobs in proportion", number, jobs, cpu_seconds))
-        points.append(in_own_process(batch_point, path, "20 jobs", number, 20, cpu_seconds))
+        points.append(in_own_process(batch_point, path, "20 jobs", number, SETTINGS["a"].jobs, cpu_seconds))
     return points
 
 
@@ -131,10 +133,15 @@ def draw_executors(points: Sequence[Point]) -> style.Drawing:
         own = [point for point in points if point.curve == curve]
         label = "0.4 jobs an executor" if curve == "jobs in proportion" else curve
         axes.plot([p.executors for p in own], [p.event_ns for p in own], color=colour, marker=marker, label=label)
-    first = points[0]
     number = np.array(sorted({point.executors for point in points}))
-    through = first.event_ns / np.log2(first.executors)
-    axes.plot(number, through * np.log2(number), color=style.GREY, linestyle="--", label="log₂ of the executors")
+    lowest_ns = min(point.event_ns for point in points if point.executors == number[0])
+    axes.plot(
+        number,
+        lowest_ns / np.log2(number[0]) * np.log2(number),
+        color=style.GREY,
+        linestyle="--",
+        label="log₂ of the executors",
+    )
     _axes(axes, "executors", "CPU time of a task event (ns)")
     axes.legend()
     return _drawing(figure, points)
@@ -148,13 +155,14 @@ def draw_jobs(points: Sequence[Point]) -> style.Drawing:
     cost.plot(jobs, [point.event_ns for point in points], color=style.BLUE, marker="o")
     memory.plot(jobs, [point.memory_mib for point in points], color=style.BLUE, marker="o")
     _axes(cost, "jobs finished", "CPU time of a task event (ns)")
-    _axes(memory, "jobs finished", "memory (MiB)")
+    _axes(memory, "jobs finished", "memory by which the process grows (MiB)")
+    memory.set_ylim(top=max(10.0, 1.15 * memory.dataLim.ymax))
     return _drawing(figure, points)
 
 
 def _axes(axes: Any, x: str, y: str) -> None:
     axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.15 * axes.dataLim.ymax)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     style.grid(axes, "both")

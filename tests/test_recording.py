@@ -252,6 +252,29 @@ def test_failed_attempts_are_rows(with_failure: Recording, tmp_path: Path) -> No
     assert [event["args"]["failed"] for event in bars if event["name"] != "failed"] == [True, False, False]
 
 
+def test_an_episode_with_failures(embedded: Profiles, poisson: tuple[Workload, EpisodeResult]) -> None:
+    """Every task succeeds once, and an executor that failed runs nothing before it has recovered."""
+    rules = Rules(failures_per_hour=120.0, recovery_ms=700)
+    workload = dataclasses.replace(poisson[0], mean_durations=False, rules=rules)
+    result = run_recorded(embedded, workload)
+    tasks = record(result, embedded, workload).tasks.to_pylist()
+    assert len(tasks) == result.num_tasks
+    succeeded = Counter((row["job"], row["stage"]) for row in tasks if not row["failed"])
+    planned = poisson[1].tasks
+    assert planned is not None
+    assert succeeded == Counter((job, number) for job, number in planned[:, 2:4].tolist())
+    assert any(row["failed"] for row in tasks)
+    attempts = {(row["job"], row["stage"], row["attempt"]) for row in tasks}
+    assert len(attempts) == len(tasks)
+    for lane in range(workload.num_executors):
+        own = [row for row in tasks if row["executor"] == lane]
+        for first, then in pairwise(own):
+            assert then["start_ms"] >= first["end_ms"] + 700 * first["failed"]
+    assert result.tasks is not None
+    lanes = np.array([row["executor"] for row in tasks])
+    check_lanes(result.tasks, lanes, workload.num_executors)
+
+
 # --- Parquet ---------------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """What a decision costs with many simulations in lockstep on one thread: simulation, batched graph, network.
 
-    python benchmarks/lockstep.py [--profiles DIR_OR_TRACE] [--simulations K] [--decisions N] [--json]
+    python benchmarks/lockstep.py [--profiles DIR_OR_TRACE] [--cpu-seconds S] [--simulations K] [--no-network] [--json]
 
 Settings (a) and (b) of benchmarks/simulator.py. CPU microseconds a decision of `observe` (the graph of all), of
 `act`, of `advance` (events until the next decision, and its candidates), of these three together, and of these three
@@ -15,15 +15,14 @@ import itertools
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from simulator import SETTINGS, WARMUP_DELAY_MS, Setting, load
+from settings import SETTINGS, TIMED, Row, Setting, command
 
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.graph import Graph
 from clearsched.problems.dag_jobs.lockstep import Lockstep
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.state import NONE
 
 NETWORK = {"embedding": 16, "hidden": 32, "rounds": 4}
@@ -62,14 +61,15 @@ def by_network(profiles: Profiles, setting: Setting) -> Answer:
     return answer
 
 
-def measure(profiles: Profiles, setting: Setting, simulations: int, decisions: int, answer: Answer) -> dict[str, float]:
-    """CPU microseconds a decision by part, after a tenth of the decisions, over episodes without end."""
+def cost_of(
+    profiles: Profiles, setting: Setting, simulations: int, cpu_seconds: float, answer: Answer
+) -> dict[str, float]:
+    """CPU microseconds a decision by part, after as many steps as there are simulations, over episodes without end."""
     episodes = (setting.episode(profiles.trace.num_profiles, 0, index) for index in itertools.count())
     lockstep = Lockstep(profiles, episodes, simulations, keep_results=False)
     parts = ("advance", "again", "observe", "answer", "act")
-    spent, done = np.zeros(len(parts)), -decisions // 10
-    counted = 0
-    while done < decisions:
+    spent, counted = np.zeros(len(parts)), 0
+    for step in itertools.count():
         marks = [time.process_time()]
         waiting = lockstep.advance()
         marks.append(time.process_time())
@@ -82,45 +82,63 @@ def measure(profiles: Profiles, setting: Setting, simulations: int, decisions: i
         marks.append(time.process_time())
         lockstep.act(stage, limit)
         marks.append(time.process_time())
-        if done >= 0:
+        if step >= simulations:
             spent += np.diff(marks)
             counted += waiting
-        done += waiting
+            if spent.sum() >= cpu_seconds:
+                break
     return dict(zip(parts, (spent / counted * 1e6).tolist(), strict=True))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profiles", type=Path, help="trace file or tpch-decima folder (default: the embedded trace)")
-    parser.add_argument("--simulations", type=int, default=64, help="simulations in lockstep")
-    parser.add_argument("--decisions", type=int, default=100_000, help="decisions to measure without a network")
-    parser.add_argument("--no-network", action="store_true", help="without torch")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments = parser.parse_args()
-
-    profiles = compile_profiles(load(arguments.profiles), WARMUP_DELAY_MS)
+def measure(profiles: Profiles, cpu_seconds: float, simulations: int, network: bool) -> dict[str, dict[str, float]]:
+    """What is measured, by quantity and setting."""
     answer: dict[str, dict[str, float]] = {}
-    for name in ("a", "b"):
+    for name in TIMED:
         setting = SETTINGS[name]
-        cost = measure(profiles, setting, arguments.simulations, arguments.decisions, by_fair)
-        answer.setdefault("observe_us", {})[name] = cost["observe"]
-        answer.setdefault("act_us", {})[name] = cost["act"]
-        answer.setdefault("advance_us", {})[name] = cost["advance"]
-        answer.setdefault("step_us", {})[name] = cost["advance"] + cost["observe"] + cost["act"]
-        answer.setdefault("step_without_events_us", {})[name] = cost["again"] + cost["observe"] + cost["act"]
-        if not arguments.no_network:
-            decide = by_network(profiles, setting)
-            cost = measure(profiles, setting, arguments.simulations, arguments.decisions // 5, decide)
-            answer.setdefault("network_us", {})[name] = cost["answer"]
-            answer.setdefault("network_decisions_per_cpu_second", {})[name] = 1e6 / (sum(cost.values()) - cost["again"])
+        cost = cost_of(profiles, setting, simulations, cpu_seconds, by_fair)
+        found = {
+            "observe_us": cost["observe"],
+            "act_us": cost["act"],
+            "advance_us": cost["advance"],
+            "step_us": cost["advance"] + cost["observe"] + cost["act"],
+            "step_without_events_us": cost["again"] + cost["observe"] + cost["act"],
+        }
+        if network:
+            cost = cost_of(profiles, setting, simulations, cpu_seconds, by_network(profiles, setting))
+            found["network_us"] = cost["answer"]
+            found["network_decisions_per_cpu_second"] = 1e6 / (sum(cost.values()) - cost["again"])
+        for what, value in found.items():
+            answer.setdefault(what, {})[name] = value
+    return answer
+
+
+def rows(profiles: Profiles, cpu_seconds: float, simulations: int = 64) -> list[Row]:
+    """Lines of the table (table.py)."""
+    found = measure(profiles, cpu_seconds, simulations, network=True)
+    shown = {
+        "observe_us": (f"batched graph of {simulations} simulations", "CPU us a decision"),
+        "step_without_events_us": ("the same, with the step around it", "CPU us a decision"),
+        "step_us": ("the same, with the simulation of events", "CPU us a decision"),
+        "network_decisions_per_cpu_second": (f"network decisions, {simulations} simulations", "per CPU s"),
+    }
+    return [Row(what, unit, *(found[key][name] for name in TIMED)) for key, (what, unit) in shown.items()]
+
+
+def main(arguments: argparse.Namespace, profiles: Profiles) -> None:
+    answer = measure(profiles, arguments.cpu_seconds, arguments.simulations, not arguments.no_network)
     if arguments.json:
         print(json.dumps(answer))
         return
-    for name in ("a", "b"):
-        print(f"{SETTINGS[name]}, {arguments.simulations} simulations:")
-        for kind, by_setting in answer.items():
-            print(f"  {kind.replace('_', ' '):<42} {by_setting[name]:>14,.2f}")
+    print(f"{'':<42}" + "".join(f"{f'({name})':>14}" for name in TIMED))
+    for what, by_setting in answer.items():
+        print(f"{what.replace('_', ' '):<42}" + "".join(f"{by_setting[name]:>14,.2f}" for name in TIMED))
 
 
 if __name__ == "__main__":
-    main()
+    command(
+        __doc__,
+        main,
+        simulations={"type": int, "default": 64, "help": "simulations in lockstep (%(default)s)"},
+        no_network={"action": "store_true", "help": "without torch"},
+        json={"action": "store_true", "help": "print JSON"},
+    )

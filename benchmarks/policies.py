@@ -2,7 +2,7 @@
 
     python benchmarks/policies.py [--profiles DIR_OR_TRACE] [--cpu-seconds S] [--json]
 
-Setting (a) of benchmarks/simulator.py, fair policy. First decisions per CPU second of whole episodes, without and with
+Settings (a) and (b), fair heuristic. First decisions per CPU second of whole episodes, without and with
 the feature matrix filled at every decision; then, on the matrices of these decisions, evaluations per CPU second of an
 ensemble of 50 trees of depth 3, of a rule list and of a formula, each with the same trees walked node by node for
 comparison. CPU seconds of one thread; compilation is not counted.
@@ -13,13 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numba.typed import List
-from simulator import SETTINGS, WARMUP_DELAY_MS, load
+from settings import SETTINGS, TIMED, Row, Setting, command
 
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.candidates import survey
@@ -27,7 +26,7 @@ from clearsched.problems.dag_jobs.engine import advance, commit
 from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features, new_rows
 from clearsched.problems.dag_jobs.formulae import NO_FORMULA, Formula, pack_formula
 from clearsched.problems.dag_jobs.loop import choose, new_scratch, write_scores
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import start
 from clearsched.problems.dag_jobs.trees import BLOCK, LEAF, NO_TREES, Trees, add_walk, pack
 from clearsched.students.rules import Rule, compile_rules, parse_conditions
@@ -44,8 +43,8 @@ RULES = (
 WEIGHTS = {"job_work_left_s": -1.0, "job_is_source": 100.0, "stage_is_ready": 10.0, "stage_levels_below": 1.0}
 
 
-@njit
-def run(state, policy, scratch, fill):
+@njit(cache=True)
+def run(state: Any, policy: Any, scratch: Any, fill: bool) -> tuple[int, int]:
     """An episode; the number of its decisions, and of their candidates if the matrix is filled."""
     decisions = candidates = 0
     while advance(state):
@@ -58,11 +57,12 @@ def run(state, policy, scratch, fill):
     return decisions, candidates
 
 
-def loop_rates(profiles: Profiles, cpu_seconds: float) -> dict[str, float]:
+def loop_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict[str, float]:
+    """Decisions per CPU second of whole episodes, without and with the feature matrix; what a matrix takes."""
     policy = heuristic("fair").compiled
     spent, decisions, candidates = {False: 0.0, True: 0.0}, 0, 0
     for index in range(-1, 10**9):
-        workload = SETTINGS["a"].episode(profiles.trace.num_profiles, 0, max(index, 0))
+        workload = setting.episode(profiles.trace.num_profiles, 0, max(index, 0))
         for fill in spent:
             state = start(profiles, workload)
             scratch = new_scratch(state)
@@ -82,13 +82,10 @@ def loop_rates(profiles: Profiles, cpu_seconds: float) -> dict[str, float]:
     }
 
 
-def matrices(profiles: Profiles) -> list[np.ndarray]:
+def matrices(profiles: Profiles, setting: Setting) -> list[np.ndarray]:
     """The feature matrices of the decisions of one episode, float32[candidates, F]."""
-    state, policy, found = (
-        start(profiles, SETTINGS["a"].episode(profiles.trace.num_profiles, 0, 0)),
-        heuristic("fair"),
-        [],
-    )
+    state = start(profiles, setting.episode(profiles.trace.num_profiles, 0, 0))
+    policy, found = heuristic("fair"), []
     scratch = new_scratch(state)
     while advance(state):
         if survey(state):
@@ -112,8 +109,8 @@ def fit_like(rng: np.random.Generator, rows: np.ndarray, depth: int) -> dict[str
     }
 
 
-@njit
-def evaluate(formula, trees, matrices, counts, values, repeats):
+@njit(cache=True)
+def evaluate(formula: Any, trees: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int) -> float:
     """Score every decision `repeats` times, as the loop does."""
     total = 0.0
     for _ in range(repeats):
@@ -123,8 +120,10 @@ def evaluate(formula, trees, matrices, counts, values, repeats):
     return total
 
 
-@njit
-def evaluate_walking(formula, trees, matrices, counts, values, repeats):
+@njit(cache=True)
+def evaluate_walking(
+    formula: Any, trees: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int
+) -> float:
     """The same by walking each tree node by node."""
     t, total = trees, 0.0
     for _ in range(repeats):
@@ -136,9 +135,9 @@ def evaluate_walking(formula, trees, matrices, counts, values, repeats):
     return total
 
 
-def score_rates(profiles: Profiles, cpu_seconds: float) -> dict[str, float]:
+def score_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict[str, float]:
     """Decisions per CPU second whose candidates are scored."""
-    found = matrices(profiles)
+    found = matrices(profiles, setting)
     counts = np.array([len(part) for part in found])
     laid_out = List()
     for part in found:
@@ -156,7 +155,7 @@ def score_rates(profiles: Profiles, cpu_seconds: float) -> dict[str, float]:
     def rate(run: Any, formula: Formula, trees: Trees) -> float:
         run(formula, trees, laid_out, counts, values, 1)
         decisions, begin = 0, time.process_time()
-        while time.process_time() - begin < cpu_seconds:
+        while decisions == 0 or time.process_time() - begin < cpu_seconds:
             run(formula, trees, laid_out, counts, values, 20)
             decisions += 20 * len(found)
         return decisions / (time.process_time() - begin)
@@ -170,16 +169,39 @@ def score_rates(profiles: Profiles, cpu_seconds: float) -> dict[str, float]:
     return answer
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profiles", type=Path, help="trace file or tpch-decima folder (default: the embedded trace)")
-    parser.add_argument("--cpu-seconds", type=float, default=2.0, help="CPU time to spend on each measurement, s")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments = parser.parse_args()
-    profiles = compile_profiles(load(arguments.profiles), WARMUP_DELAY_MS)
-    answer = loop_rates(profiles, arguments.cpu_seconds) | score_rates(profiles, arguments.cpu_seconds)
-    print(json.dumps(answer))
+def measure(profiles: Profiles, cpu_seconds: float) -> dict[str, dict[str, float]]:
+    """What is measured, by quantity and setting."""
+    answer: dict[str, dict[str, float]] = {}
+    for name in TIMED:
+        setting = SETTINGS[name]
+        found = loop_rates(profiles, setting, cpu_seconds) | score_rates(profiles, setting, cpu_seconds)
+        for what, value in found.items():
+            answer.setdefault(what, {})[name] = value
+    return answer
+
+
+def rows(profiles: Profiles, cpu_seconds: float) -> list[Row]:
+    """Lines of the table (table.py)."""
+    found = measure(profiles, cpu_seconds)
+    shown = {
+        "decisions_with_matrix_per_cpu_second": ("decisions, feature matrix filled", "per CPU s"),
+        "matrix_us": ("feature matrix", "CPU us a decision"),
+        "trees_50x3_per_cpu_second": ("decisions scored by 50 trees of depth 3", "per CPU s"),
+        "rule_list_per_cpu_second": ("decisions scored by a rule list", "per CPU s"),
+        "formula_per_cpu_second": ("decisions scored by a formula", "per CPU s"),
+    }
+    return [Row(what, unit, *(found[key][name] for name in TIMED)) for key, (what, unit) in shown.items()]
+
+
+def main(arguments: argparse.Namespace, profiles: Profiles) -> None:
+    answer = measure(profiles, arguments.cpu_seconds)
+    if arguments.json:
+        print(json.dumps(answer))
+        return
+    print(f"{'':<42}" + "".join(f"{f'({name})':>14}" for name in TIMED))
+    for what, by_setting in answer.items():
+        print(f"{what.replace('_', ' '):<42}" + "".join(f"{by_setting[name]:>14,.2f}" for name in TIMED))
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, main, json={"action": "store_true", "help": "print JSON"})

@@ -12,7 +12,8 @@ import argparse
 import json
 from pathlib import Path
 
-import decisions
+import lockstep
+import policies
 import simulator
 import startup
 from settings import SETTINGS, TIMED, Row, command
@@ -26,7 +27,8 @@ def measure(profiles: Profiles, path: Path | None, cpu_seconds: float, reference
     return [
         *simulator.rows(profiles, cpu_seconds, reference),
         Row("task events, all recorded", "per CPU s", *recorded),
-        *decisions.rows(profiles, cpu_seconds),
+        *policies.rows(profiles, cpu_seconds),
+        *lockstep.rows(profiles, cpu_seconds),
         *startup.rows(path),
     ]
 

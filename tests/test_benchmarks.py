@@ -88,21 +88,32 @@ def test_numbers_of_the_table() -> None:
     ]
 
 
-@pytest.mark.parametrize("work", ["NOTHING", "FEATURES", "TREES"])
-def test_work_at_each_decision_leaves_the_episode_as_it_is(embedded: Profiles, work: str) -> None:
-    decisions, settings = script("decisions"), script("settings")
+def test_the_feature_matrix_is_filled_at_every_decision(embedded: Profiles) -> None:
+    policies, settings = script("policies"), script("settings")
     setting = settings.SETTINGS["c"]
-    workload = setting.episode(embedded.trace.num_profiles, 0, 0)
-    state, policy = start(embedded, workload), heuristic("fair").compiled
-    rows = np.empty((len(state.stage), decisions.NUM_FEATURES), np.float32)
-    trees = decisions.random_trees(embedded, setting)
-    assert len(trees.root) == 50
-    total = decisions.run_episode(
-        state, policy, trees, rows, np.empty(len(state.stage), np.int64), getattr(decisions, work)
-    )
-    assert math.isfinite(total) and (total != 0) == (work == "TREES")
-    expected = simulate(embedded, workload, policy)
+    state, policy = start(embedded, setting.episode(embedded.trace.num_profiles, 0, 0)), heuristic("fair").compiled
+    decisions, candidates = policies.run(state, policy, policies.new_scratch(state), True)
+    expected = simulate(embedded, setting.episode(embedded.trace.num_profiles, 0, 0), policy)
+    assert decisions == expected.num_decisions
     assert result_of(state).completion_ms.tolist() == expected.completion_ms.tolist()
+    found = policies.matrices(embedded, setting)
+    assert sum(len(rows) for rows in found) == candidates
+    assert all(np.isfinite(rows).all() for rows in found)
+
+
+def test_trees_are_scored_as_they_are_walked(embedded: Profiles) -> None:
+    policies, settings = script("policies"), script("settings")
+    seen = np.concatenate(policies.matrices(embedded, settings.SETTINGS["c"]))
+    seen = seen[:: len(seen) // 40][:40]
+    trees = policies.pack([policies.fit_like(np.random.default_rng(0), seen, 3) for _ in range(50)], 25, "test")
+    rows = policies.new_rows(len(seen))
+    rows[: len(seen)] = seen
+    fast, walked = np.zeros(len(seen) + policies.BLOCK), np.zeros(len(seen) + policies.BLOCK)
+    policies.write_scores(policies.NO_FORMULA, trees, rows, len(seen), fast)
+    t = trees
+    policies.add_walk(t.root, t.feature, t.threshold, t.left, t.right, t.value, rows, len(seen), walked)
+    assert fast[: len(seen)].tolist() == walked[: len(seen)].tolist()
+    assert len(set(fast[: len(seen)])) > 5
 
 
 def test_scaling_counts_tasks_and_draws(embedded: Profiles, tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ def test_trees_are_scored_as_they_are_walked(embedded: Profiles) -> None:
     policies, settings = script("policies"), script("settings")
     seen = np.concatenate(policies.matrices(embedded, settings.SETTINGS["c"]))
     seen = seen[:: len(seen) // 40][:40]
-    trees = policies.pack([policies.fit_like(np.random.default_rng(0), seen, 3) for _ in range(50)], 25, "test")
+    generator = np.random.default_rng(0)
+    trees = policies.pack([policies.fit_like(generator, seen, 3) for _ in range(50)], seen.shape[1], "test")
     rows = policies.new_rows(len(seen))
     rows[: len(seen)] = seen
     fast, walked = np.zeros(len(seen) + policies.BLOCK), np.zeros(len(seen) + policies.BLOCK)

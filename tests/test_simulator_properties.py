@@ -60,7 +60,7 @@ def rules(draw: st.DrawFn, longest_ms: int) -> dict[str, float]:
     if draw(st.booleans()):
         chosen |= {"straggler_probability": draw(st.sampled_from([0.1, 0.5, 1.0])), "straggler_slowdown": slowdown}
     if draw(st.booleans()):
-        life_ms = max(1, longest_ms) * slowdown * draw(st.sampled_from([0.5, 1, 4, 20]))
+        life_ms = max(1.0, longest_ms * slowdown * draw(st.sampled_from([0.5, 1, 4, 20])))
         chosen |= {
             "failures_per_hour": 3_600_000 / life_ms,
             "recovery_ms": draw(st.sampled_from([0, 10, 100, 1000]) | st.integers(0, 2000)),

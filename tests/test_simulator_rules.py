@@ -19,7 +19,7 @@ from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulate import Workload, simulate
 from clearsched.traces import Trace
-from reference_policies import Fifo, fair
+from reference_policies import Fifo, fair, local_srpt
 from toys import decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
 
 NOWHERE = [None, None]
@@ -40,10 +40,13 @@ class Course:
 
 
 def run(simulator: str, trace: Trace, workload: Workload, name: str = "fifo") -> Course:
+    """The course under `fifo`, `fair`, or `local_srpt` with equal limits: ceil(0.3 x executors / jobs)."""
     if simulator == "reference":
-        reference = run_reference(trace, workload, Fifo() if name == "fifo" else fair)
+        policy = {"fifo": Fifo(), "fair": fair, "local_srpt": local_srpt(p=0, m=0.3)}[name]
+        reference = run_reference(trace, workload, policy)
         return Course(reference.decisions, reference.tasks, reference.completions_ms)
-    policy = heuristic(name).compiled
+    settings = {"p": 0, "m": 0.3} if name == "local_srpt" else {}
+    policy = heuristic(name, **settings).compiled
     result = simulate(compile_profiles(trace), workload, policy, record_tasks=True, record_decisions=True)
     return Course(decision_rows(result), task_rows(result), result.completion_ms.tolist())
 
@@ -100,6 +103,35 @@ def test_an_idle_executor_is_offered_after_the_next_event(simulator: str) -> Non
         (250, 50, 0, 0, "fresh", 7, 0),
     ]
     assert course.completions_ms == [350, 150]
+
+
+@both
+def test_a_round_of_the_pool_is_not_repeated(simulator: str) -> None:
+    """Three executors and a policy that lets each of at most two jobs hold one. Attempt 0 of job 0 lives 30 ms."""
+    rules = {"work_conserving": True, "recovery_ms": 10, **FAILING}
+    workload = toy_workload([0, 60], 3, seed=3876, **rules)
+    course = run(simulator, toy_trace([[stage(2)], [stage(2)]]), workload, "local_srpt")
+    assert course.decisions == [
+        [0, NOWHERE, 3, [0, 0], 1, 1],
+        [0, NOWHERE, 2, None, 2, 2],
+        # 60: job 1 arrives. Job 0 wants one more and may not hold it: the executor left over is not offered again.
+        [60, NOWHERE, 2, [1, 0], 1, 1],
+        [60, NOWHERE, 1, None, 1, 1],
+        # 100: an executor reaches job 0. The round after this event is the only one, though it changes nothing.
+        [100, NOWHERE, 1, None, 1, 1],
+        # 130: it fails, and job 0 may hold the one that is left over; 140: it is back; no second round follows.
+        [130, NOWHERE, 1, [0, 0], 1, 1],
+        [140, NOWHERE, 1, None, 1, 1],
+        # 160: job 1 is reached; 210: it starts its second task; 220: it is complete, and its executor is free.
+        [160, NOWHERE, 1, None, 1, 1],
+        [210, NOWHERE, 1, None, 1, 1],
+        [220, [1, None], 1, None, 1, 1],
+        [220, NOWHERE, 2, None, 2, 2],
+        # 230: job 0 is reached by the other one; 280: it starts its last task.
+        [230, NOWHERE, 2, None, 2, 2],
+        [290, [0, None], 1, None, 1, 1],
+    ]
+    assert course.completions_ms == [290, 220]
 
 
 # Interpolation of the level ----------------------------------------------------------------------------------------

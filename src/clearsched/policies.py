@@ -39,7 +39,12 @@ class Policy(Protocol):
         """Tuned parameters, by name."""
 
     def run(
-        self, profiles: Profiles, workloads: Sequence[Workload], *, record_tasks: bool = False
+        self,
+        profiles: Profiles,
+        workloads: Sequence[Workload],
+        *,
+        record_tasks: bool = False,
+        record_decisions: bool = False,
     ) -> list[EpisodeResult]:
         """Schedule each episode; the results do not depend on which other episodes are given."""
 
@@ -55,10 +60,16 @@ class CompiledPolicy:
     mode: str = "argmax"
 
     def run(
-        self, profiles: Profiles, workloads: Sequence[Workload], *, record_tasks: bool = False
+        self,
+        profiles: Profiles,
+        workloads: Sequence[Workload],
+        *,
+        record_tasks: bool = False,
+        record_decisions: bool = False,
     ) -> list[EpisodeResult]:
         """Schedule each episode."""
-        return [simulate(profiles, workload, self.compiled, record_tasks=record_tasks) for workload in workloads]
+        logs = {"record_tasks": record_tasks, "record_decisions": record_decisions}
+        return [simulate(profiles, workload, self.compiled, **logs) for workload in workloads]
 
 
 def heuristic(name: str, **settings: float) -> CompiledPolicy:

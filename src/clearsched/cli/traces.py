@@ -49,9 +49,7 @@ def build(
         raise ClearschedError("traces build: give either --params or --source")
     if params is not None:
         if path is not None or setting:
-            raise ClearschedError(
-                "traces build: --path and --set go with --source; of --params they are part"
-            )
+            raise ClearschedError("traces build: --path and --set go with --source; of --params they are part")
         summary = traces.write_from_params(load_stage(params, "traces"), out)
     else:
         assert source is not None

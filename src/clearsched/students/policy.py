@@ -69,10 +69,15 @@ class Student:
         return self._policy.compiled
 
     def run(
-        self, profiles: Profiles, workloads: Sequence[Workload], *, record_tasks: bool = False
+        self,
+        profiles: Profiles,
+        workloads: Sequence[Workload],
+        *,
+        record_tasks: bool = False,
+        record_decisions: bool = False,
     ) -> list[EpisodeResult]:
         """Schedule each episode."""
-        return self._policy.run(profiles, workloads, record_tasks=record_tasks)
+        return self._policy.run(profiles, workloads, record_tasks=record_tasks, record_decisions=record_decisions)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen."""

@@ -67,12 +67,17 @@ class TeacherPolicy:
         return np.random.default_rng([self.seed, workload.seed])
 
     def run(
-        self, profiles: Profiles, workloads: Sequence[Workload], *, record_tasks: bool = False
+        self,
+        profiles: Profiles,
+        workloads: Sequence[Workload],
+        *,
+        record_tasks: bool = False,
+        record_decisions: bool = False,
     ) -> list[EpisodeResult]:
         """Schedule each episode; `LOCKSTEP` of them at a time share the forward passes."""
         if not workloads:
             return []
-        lockstep = Lockstep(profiles, workloads, LOCKSTEP, record_tasks=record_tasks)
+        lockstep = Lockstep(profiles, workloads, LOCKSTEP, record_tasks=record_tasks, record_decisions=record_decisions)
         generators = [self.generator(workload) for workload in workloads]
 
         def decide(graph: Graph) -> tuple[np.ndarray, np.ndarray]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.policies import Policy, load_policy
+from clearsched.policies import load_policy
 from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload, simulate
+from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
 from clearsched.traces import load_profiles
 from clearsched.workloads import read_episode
 
@@ -46,10 +46,9 @@ def simulate_file(
     trace = load_profiles(profiles)
     episode, order, warmup_delay_ms = read_episode(workload, trace, durations=durations, seed=seed)
     compiled = compile_profiles(trace, warmup_delay_ms)
-    if record is None and chrome is None:
-        result = chosen.run(compiled, [episode])[0]
-    else:
-        result = run_recorded(chosen, compiled, episode)
+    recorded = record is not None or chrome is not None
+    result = chosen.run(compiled, [episode], record_tasks=recorded, record_decisions=recorded)[0]
+    if recorded:
         _write(result, compiled, episode, chosen.name, record, chrome)
     completion_ms = np.empty_like(result.completion_ms)
     completion_ms[order] = result.completion_ms
@@ -60,14 +59,6 @@ def simulate_file(
         "num_decisions": result.num_decisions,
         "num_tasks": result.num_tasks,
     }
-
-
-def run_recorded(policy: Policy, profiles: Profiles, workload: Workload) -> EpisodeResult:
-    """Run an episode and keep its tasks; the decisions too if the policy runs inside the compiled loop."""
-    compiled = getattr(policy, "compiled", None)
-    if compiled is None:
-        return policy.run(profiles, [workload], record_tasks=True)[0]
-    return simulate(profiles, workload, compiled, record_tasks=True, record_decisions=True)
 
 
 def _check_targets(record: Path | None, chrome: Path | None) -> None:

@@ -72,6 +72,7 @@ class Lockstep:
         *,
         reward: str = "none",
         record_tasks: bool = False,
+        record_decisions: bool = False,
         keep_results: bool = True,
     ) -> None:
         """Start the first episodes.
@@ -81,7 +82,7 @@ class Lockstep:
             workloads: the episodes, may be endless: a simulation whose episode ends goes on with the next of them.
             num_simulations: how many run at a time; without it all do.
             reward: one of `REWARDS`: minus the integral of the number of jobs in the system, or minus the time.
-            record_tasks: see `simulate`.
+            record_tasks, record_decisions: see `simulate`.
             keep_results: False: `results` stays empty, for endless workloads; see `ended`.
 
         Raises:
@@ -92,14 +93,14 @@ class Lockstep:
             raise ClearschedError(f"lockstep: reward is {reward!r}: it must be one of {', '.join(REWARDS)}")
         self.profiles = profiles
         self._workloads: Iterator[Workload] = iter(workloads)
-        self._record_tasks = record_tasks
+        self._logs = {"record_tasks": record_tasks, "record_decisions": record_decisions}
         self._keep_results = keep_results
         self._results: dict[int, EpisodeResult] = {}
         self._next_episode = 0
         first = list(islice(self._workloads, num_simulations))
         if not first:
             raise ClearschedError("lockstep: no workload: at least one needed")
-        self._states = [start(profiles, workload, record_tasks=record_tasks) for workload in first]
+        self._states = [start(profiles, workload, **self._logs) for workload in first]
         self._arena = arena.new_arena(len(first), self._states[0])
         for k, state in enumerate(self._states):
             arena.put(self._arena, k, state, self._states[0])
@@ -210,7 +211,7 @@ class Lockstep:
 
     def _start(self, k: int, workload: Workload) -> None:
         """Put a new episode in the place of simulation k; the next `advance` runs it."""
-        state = start(self.profiles, workload, record_tasks=self._record_tasks)
+        state = start(self.profiles, workload, **self._logs)
         arena.put(self._arena, k, state, self._states[k])
         self._states[k] = state
         self._most_stages = max(self._most_stages, len(state.stage))

@@ -354,6 +354,14 @@ def test_an_episode_does_not_depend_on_its_company(profiles: Profiles, network: 
         assert one.completion_ms.tolist() == policy.run(profiles, [episode])[0].completion_ms.tolist()
 
 
+def test_an_episode_is_recorded(profiles: Profiles, network: TeacherNetwork) -> None:
+    result = TeacherPolicy(network).run(profiles, [workload()], record_tasks=True, record_decisions=True)[0]
+    assert result.tasks is not None and result.decisions is not None
+    assert len(result.tasks) == result.num_tasks
+    assert len(result.decisions) == result.num_decisions
+    assert result.completion_ms.max() == (result.tasks[:, 0] + result.tasks[:, 1]).max()
+
+
 def test_sampled_episodes_differ_by_seed(profiles: Profiles, network: TeacherNetwork) -> None:
     one, two = (TeacherPolicy(network, "sampled", seed).run(profiles, [workload()])[0] for seed in (1, 2))
     assert one.completion_ms.tolist() != two.completion_ms.tolist()

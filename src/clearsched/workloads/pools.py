@@ -18,7 +18,7 @@ class Pool:
     """The jobs that a split draws from.
 
     Attributes:
-        profiles: for each source int64[n], numbers of its profiles.
+        profiles: for each source int32[n], numbers of its profiles.
         weights: float64[sources], share of the jobs that come from each; they add up to 1.
     """
 
@@ -26,13 +26,13 @@ class Pool:
     weights: np.ndarray
 
     def draw(self, generator: np.random.Generator, jobs: int) -> np.ndarray:
-        """int64[jobs]: a source by its weight, then one of its profiles, all alike."""
+        """int32[jobs]: a source by its weight, then one of its profiles, all alike."""
         if len(self.profiles) == 1:
             return self.profiles[0][generator.integers(len(self.profiles[0]), size=jobs)]
         source = generator.choice(len(self.profiles), size=jobs, p=self.weights)
         sizes = np.array([len(profiles) for profiles in self.profiles])
         within = generator.integers(sizes[source])
-        return np.array([self.profiles[s][w] for s, w in zip(source, within, strict=True)], np.int64)
+        return np.array([self.profiles[s][w] for s, w in zip(source, within, strict=True)], np.int32)
 
     def mean(self, values: np.ndarray) -> float:
         """Mean of float64[num_profiles] over the jobs that are drawn."""
@@ -50,7 +50,7 @@ def pools(options: WorkloadParams, known: Survey) -> dict[str, Pool]:
     total = sum(part.weight for part in known.parts)
     weights = np.array([part.weight / total for part in known.parts])
     bounds = np.cumsum([0] + [part.profiles for part in known.parts])
-    numbers = [np.arange(a, b) for a, b in pairwise(bounds)]
+    numbers = [np.arange(a, b, dtype=np.int32) for a, b in pairwise(bounds)]
     if options.split == "seed":
         return dict.fromkeys(SPLITS, Pool(tuple(numbers), weights))
     keys = known.template if options.split == "template" else known.arrival_ms
@@ -61,26 +61,19 @@ def pools(options: WorkloadParams, known: Survey) -> dict[str, Pool]:
 def _divide(
     profiles: np.ndarray, key: np.ndarray, by: str, fractions: SplitFractionsParams
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Profiles in three disjoint sets by the rank of their key: the lowest for training, the highest for the test.
+    """Profiles in three disjoint sets by their key: the lowest for training, the highest for the test.
 
-    By template, ranks are those of the templates, which are numbered at random; by time, those of the jobs.
+    The fractions are those of the keys that differ: templates, which are numbered at random, or times of arrival.
     """
-    if by == "template":
-        distinct, rank = np.unique(key, return_inverse=True)
-        count, unit = len(distinct), "templates (queries)"
-    else:
-        rank = np.empty(len(key), np.int64)
-        rank[np.argsort(key, kind="stable")] = np.arange(len(key))
-        count, unit = len(key), "jobs"
+    distinct = np.unique(key)
+    count = len(distinct)
     if count < len(SPLITS):
+        unit = "templates (queries)" if by == "template" else "times of arrival"
         raise ClearschedError(
             f"workload.split: {by}: a source of the trace has {count} {unit}, at least {len(SPLITS)} are needed"
         )
     shares = np.cumsum([fractions.train, fractions.validation, fractions.test])
     first = int(np.clip(round(count * shares[0] / shares[2]), 1, count - 2))
     second = int(np.clip(round(count * shares[1] / shares[2]), first + 1, count - 1))
-    return (
-        profiles[rank < first],
-        profiles[(rank >= first) & (rank < second)],
-        profiles[rank >= second],
-    )
+    low, high = distinct[first], distinct[second]
+    return profiles[key < low], profiles[(key >= low) & (key < high)], profiles[key >= high]

@@ -30,7 +30,8 @@ class Survey:
         num_profiles: P.
         parts: the sources, their weights and numbers of profiles.
         executor_ms: float64[P], executor time that a job takes up; empty if not asked for.
-        template: uint64[P], a random number for each query, the same for the same seed; empty if not asked for.
+        template: uint32[P], a number for each query that looks random; empty if not asked for. Two queries may share
+            one, seldom.
         arrival_ms: int64[P], arrival in the trace; empty if not asked for.
     """
 
@@ -86,10 +87,14 @@ def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: b
     return Survey(
         count,
         _parts(file, count),
-        np.concatenate([np.zeros(0), *found["executor"]]),
-        np.concatenate([np.zeros(0, np.uint64), *found["template"]]),
-        np.concatenate([np.zeros(0, np.int64), *found["arrival"]]),
+        _joined(found.pop("executor"), np.float64),
+        _joined(found.pop("template"), np.uint32),
+        _joined(found.pop("arrival"), np.int64),
     )
+
+
+def _joined(pieces: list[np.ndarray], kind: type) -> np.ndarray:
+    return np.concatenate(pieces) if pieces else np.zeros(0, kind)
 
 
 def _parts(file: TraceFile, count: int) -> tuple[Part, ...]:
@@ -102,13 +107,13 @@ def _parts(file: TraceFile, count: int) -> tuple[Part, ...]:
 
 
 def _numbers(queries: pa.ChunkedArray, seed: int) -> np.ndarray:
-    """uint64[n]: for each query a number that looks random and depends on its name and the seed alone."""
+    """uint32[n]: for each query a number that looks random and depends on its name and the seed alone."""
     encoded = queries.combine_chunks().dictionary_encode()
     encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
     digests = [
-        hashlib.blake2b(f"{seed}:{query}".encode(), digest_size=8).digest() for query in encoded.dictionary.to_pylist()
+        hashlib.blake2b(f"{seed}:{query}".encode(), digest_size=4).digest() for query in encoded.dictionary.to_pylist()
     ]
-    return np.frombuffer(b"".join(digests), "<u8")[encoded.indices.to_numpy()]
+    return np.frombuffer(b"".join(digests), "<u4")[encoded.indices.to_numpy()]
 
 
 def _arrivals(arrival: pa.ChunkedArray, path: Path) -> np.ndarray:

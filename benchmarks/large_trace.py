@@ -90,7 +90,8 @@ def workloads(trace: Path, out: Path, **options: object) -> None:
     from clearsched.params import parse
     from clearsched.workloads import build
 
-    params = parse({"workload": {"executors": 50, "jobs": 40, "episodes": EPISODES} | options}, "benchmark")
+    sizes = {"executors": 50, "jobs": 40, "episodes": EPISODES}
+    params = parse({"workload": sizes | options}, "benchmark")
     build(params, trace, out)
 
 

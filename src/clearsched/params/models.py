@@ -15,6 +15,7 @@ from clearsched.params.section import Section
 from clearsched.params.sources import Alibaba2018Params, AlibabaLikeParams, SparkEventlogParams, SyntheticParams
 
 Source = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic"]
+"""Where profiles come from."""
 Heuristic = Literal["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"]
 Student = Literal["rule_list", "boosted_trees"]
 Policy = Literal[
@@ -37,14 +38,24 @@ Exponent = Annotated[float, Field(ge=-4, le=4)]
 Factor = Annotated[float, Field(gt=0, le=100)]
 
 
+class MixPart(Section):
+    """One source of a mix."""
+
+    source: Source = Field(description="data set")
+    path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")
+    weight: float = Field(1.0, gt=0, le=1e9, description="share of the jobs, relative to the other sources")
+    name: str | None = Field(None, min_length=1, max_length=64, description="its name in the mix; empty: the source's")
+
+
 class TracesParams(Section):
     """Which job profiles are scheduled."""
 
-    source: Source = Field(
+    source: Source | Literal["mix"] = Field(
         "tpch-spark",
         description="data set: tpch-spark is embedded; tpch-decima is read from `path`, or downloaded if there is none",
     )
     path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")
+    mix: tuple[MixPart, ...] = Field((), description="sources of a mix, used if `source` is mix, with their weights")
     spark_eventlog: SparkEventlogParams = SparkEventlogParams()
     alibaba_2018: Alibaba2018Params = Alibaba2018Params()
     alibaba_like: AlibabaLikeParams = AlibabaLikeParams()

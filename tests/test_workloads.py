@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ import pyarrow.compute as pc
 import pytest
 
 from clearsched.errors import ClearschedError
+from clearsched.files import digest_bytes
 from clearsched.params import Params, parse
 from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.traces import Trace, write_trace
+from clearsched.problems.dag_jobs.rules import Rules
+from clearsched.traces import Trace, make_trace, write_trace
 from clearsched.workloads import (
     SPLITS,
     Workloads,
@@ -25,7 +29,7 @@ from clearsched.workloads import (
     read_episode,
     read_workloads,
 )
-from toys import stage, toy_trace
+from toys import stage, toy_rows, toy_trace
 
 TRACE = toy_trace([[stage(2), stage(1, [0])], [stage(3)]])
 SMALL = {"executors": 4, "jobs": 5, "moving_delay_s": 0.1, "episodes": {"train": 4, "validation": 3, "test": 2}}
@@ -119,10 +123,10 @@ def test_load_by_hand() -> None:
     second = (3 * 10 + 2 * 10) + 2 * 30 + 2 * 100
     assert executor_ms(profiles, 4, 100).tolist() == [first, second]
     wanted = (first + second) / 2 / (0.5 * 4)
-    assert mean_interarrival_ms(params(load=0.5), profiles) == pytest.approx(wanted)
-    assert mean_interarrival_ms(params(load=0.25), profiles) == pytest.approx(2 * wanted)
-    assert mean_interarrival_ms(params(load=0.5, mean_interarrival_s=0.007), profiles) == 7
-    assert mean_interarrival_ms(params(arrivals="batch"), profiles) == 0
+    assert mean_interarrival_ms(params(load=0.5), (first + second) / 2) == pytest.approx(wanted)
+    assert mean_interarrival_ms(params(load=0.25), (first + second) / 2) == pytest.approx(2 * wanted)
+    assert mean_interarrival_ms(params(load=0.5, mean_interarrival_s=0.007), (first + second) / 2) == 7
+    assert mean_interarrival_ms(params(arrivals="batch"), (first + second) / 2) == 0
 
 
 def test_workloads_of_another_trace_are_refused(trace_path: Path) -> None:
@@ -149,6 +153,196 @@ def test_rows_are_in_order(trace_path: Path) -> None:
     ]
     assert rows == wanted
     assert pc.min(table["duration_seed"]).as_py() >= 0
+
+
+# As before ---------------------------------------------------------------------------------------------------------
+
+EMBEDDED = Path(__file__).parents[1] / "data" / "tpch-spark.parquet"
+
+GOLDEN = {  # SHA-256 (16 digits) of the columns, written by the version before there were other kinds of arrivals
+    "poisson": {
+        "episode": "ada2e23decf25282",
+        "job": "0366b83b64d4ce34",
+        "profile": "d912541742757ad2",
+        "arrival_ms": "f31b1be49ea27110",
+        "duration_seed": "ac9e79351fd27c42",
+    },
+    "batch": {
+        "episode": "ada2e23decf25282",
+        "job": "0366b83b64d4ce34",
+        "profile": "d912541742757ad2",
+        "arrival_ms": "16fa66a7dc98d93f",
+        "duration_seed": "92a962b6f7c57ce0",
+    },
+}
+
+
+@pytest.mark.parametrize("arrivals", ["poisson", "batch"])
+def test_default_workloads_are_what_they_were(tmp_path: Path, arrivals: str) -> None:
+    drawn = build(parse({"workload": {"arrivals": arrivals}}, "test"), EMBEDDED, tmp_path / "workloads.parquet")
+    found = {name: digest_bytes(drawn.table[name].to_numpy().tobytes()) for name in GOLDEN[arrivals]}
+    assert found == GOLDEN[arrivals]
+    assert drawn.table["split"].to_pylist() == ["train"] * 64 * 40 + ["validation"] * 32 * 40 + ["test"] * 64 * 40
+    assert drawn.settings == {
+        "num_executors": 10,
+        "moving_delay_ms": 2000,
+        "warmup_delay_ms": 1000,
+        "mean_interarrival_ms": 2369.5486631016042 if arrivals == "poisson" else 0.0,
+        "durations": "sampled",
+        "rules": asdict(Rules(recovery_ms=10_000)),
+        "seed": 1,
+        "trace": "a066f575573b5a7f",
+    }
+
+
+# Other arrivals ----------------------------------------------------------------------------------------------------
+
+
+def timed_trace(arrival_ms: Sequence[int], queries: Sequence[str] = ()) -> Trace:
+    """One job of one stage at each time; job i has i + 1 tasks of 10 ms and query `q<i>` or the one given."""
+    rows = toy_rows([[stage(i + 1, first_wave=10, fresh=10)] for i in range(len(arrival_ms))])
+    for i, row in enumerate(rows):
+        row |= {"arrival_ms": arrival_ms[i], "query": queries[i] if queries else row["query"]}
+    return make_trace(rows, {"source": "timed", "levels": [1]}, "test")
+
+
+@pytest.mark.parametrize("arrivals", ["bursty", "diurnal"])
+def test_offered_load_is_the_one_asked_for(trace_path: Path, arrivals: str) -> None:
+    """Executor time of the jobs that came, over the time there was: 0.6 within 4 standard errors."""
+    options = {"arrivals": arrivals, "load": 0.6, "jobs": 20_000, "diurnal": {"day_s": 10.0}}
+    options["bursty"] = {"burst_s": 0.5, "calm_s": 2.0}
+    drawn = draw(trace_path, **options)
+    occupied = executor_ms(compile_profiles(TRACE), 4, 100)
+    for split in SPLITS:
+        assert drawn.settings["splits"][split]["offered_load"] == pytest.approx(0.6)
+        for episode in drawn.split(split):
+            load = occupied[episode.profile].sum() / (4 * episode.arrival_ms[-1])
+            assert load == pytest.approx(0.6, rel=0.1)
+    assert drawn.settings["arrivals"] == arrivals
+
+
+@pytest.mark.parametrize("arrivals", ["bursty", "diurnal", "replay"])
+def test_other_arrivals_are_deterministic(tmp_path: Path, arrivals: str) -> None:
+    path = tmp_path / "trace.parquet"
+    write_trace(path, timed_trace(range(0, 3000, 100)))
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        draw(path, name, seed=seed, arrivals=arrivals)
+    a, b, c = (path.with_name(name).read_bytes() for name in "abc")
+    assert a == b
+    assert a != c
+
+
+TIMES = [0, 5, 5, 17, 1000, 1001, 1234, 5000, 9999, 12_345]
+
+
+def test_replay_reproduces_the_trace_to_the_millisecond(tmp_path: Path) -> None:
+    """Jobs need not stand in order of arrival in the trace."""
+    path = tmp_path / "trace.parquet"
+    shuffled = [4, 0, 9, 1, 3, 2, 8, 7, 6, 5]
+    write_trace(path, timed_trace([TIMES[i] for i in shuffled]))
+    whole = draw(path, arrivals="replay", jobs=100).split("train")[0]
+    assert whole.arrival_ms.tolist() == TIMES
+    assert [shuffled[p] for p in whole.profile] in ([0, 1, 2, *range(3, 10)], [0, 2, 1, *range(3, 10)])
+    faster = draw(path, arrivals="replay", jobs=100, replay={"speed": 2.0}).split("train")[0]
+    assert faster.arrival_ms.tolist() == [time // 2 for time in TIMES]
+    window = draw(path, arrivals="replay", jobs=100, replay={"start_s": 1.0, "window_s": 4.0}).split("train")[0]
+    assert window.arrival_ms.tolist() == [0, 1, 234]
+    for episode in draw(path, arrivals="replay", jobs=3).split("train"):
+        place = [shuffled[p] for p in episode.profile]
+        first = TIMES[place[0]]
+        assert episode.arrival_ms.tolist() == [TIMES[i] - first for i in place]
+        assert len(place) == 3
+
+
+def test_load_of_a_replay(tmp_path: Path) -> None:
+    """Jobs of 10, 20, ..., 50 ms every 100 ms, and 2 executors of 1 to serve each: offered by hand, then as asked."""
+    path = tmp_path / "trace.parquet"
+    write_trace(path, timed_trace([0, 100, 200, 300, 400]))
+    cluster = {"executors": 1, "moving_delay_s": 0.0, "arrivals": "replay"}
+    facts = draw(path, **cluster).settings["splits"]["test"]
+    assert facts["offered_load"] == pytest.approx(30 / 100)
+    assert facts["mean_interarrival_ms"] == pytest.approx(100)
+    drawn = draw(path, **cluster, load=0.75, replay={"speed": None})
+    facts = drawn.settings["splits"]["test"]
+    assert (facts["offered_load"], facts["speed"]) == (pytest.approx(0.75), pytest.approx(2.5))
+    assert drawn.split("test")[0].arrival_ms.tolist() == [0, 40, 80, 120, 160]
+
+
+def test_a_replay_that_cannot_be(trace_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(ClearschedError, match=r"trace\.parquet: has no arrival times"):
+        draw(trace_path, arrivals="replay")
+    path = tmp_path / "timed.parquet"
+    write_trace(path, timed_trace([0, 100]))
+    with pytest.raises(ClearschedError, match=r"workload\.replay: no job .* last job arrives after 0 s"):
+        draw(path, arrivals="replay", replay={"start_s": 1.0})
+    write_trace(path, timed_trace([0, 0]))
+    with pytest.raises(ClearschedError, match="no speed gives a load"):
+        draw(path, arrivals="replay", replay={"speed": None})
+
+
+# Splits ------------------------------------------------------------------------------------------------------------
+
+
+def queries_of(drawn: Workloads, trace: Trace) -> list[set[str]]:
+    names = [trace.stages["query"][int(row)].as_py() for row in trace.profile_starts[:-1]]
+    return [{names[p] for episode in drawn.split(split) for p in episode.profile} for split in SPLITS]
+
+
+def test_template_split_is_disjoint(tmp_path: Path) -> None:
+    """10 templates with 3 jobs each: 5, 2 and 3 of them, all their jobs, and other ones with another seed."""
+    trace = timed_trace(range(30), [f"t{i % 10}" for i in range(30)])
+    path = tmp_path / "trace.parquet"
+    write_trace(path, trace)
+    fractions = {"train": 0.5, "validation": 0.2, "test": 0.3}
+    options = {"split": "template", "split_fractions": fractions, "jobs": 200}
+    found = queries_of(draw(path, **options), trace)
+    assert [len(queries) for queries in found] == [5, 2, 3]
+    assert len(set.union(*found)) == 10
+    assert queries_of(draw(path, **options, episodes={"train": 9, "validation": 9, "test": 9}), trace) == found
+    assert queries_of(draw(path, seed=2, **options), trace) != found
+    assert queries_of(draw(path, arrivals="batch", **options), trace) == found
+
+
+def test_each_split_has_the_load_asked_for(tmp_path: Path) -> None:
+    """Templates differ in work, so the time between arrivals does."""
+    trace = timed_trace(range(9))
+    write_trace(tmp_path / "trace.parquet", trace)
+    drawn = draw(tmp_path / "trace.parquet", split="template", load=0.5, jobs=300)
+    occupied = executor_ms(compile_profiles(trace), 4, 100)
+    for split in SPLITS:
+        gap = drawn.settings["splits"][split]["mean_interarrival_ms"]
+        jobs = sorted({int(p) for episode in drawn.split(split) for p in episode.profile})
+        assert gap == pytest.approx(occupied[jobs].mean() / (0.5 * 4))
+
+
+def test_split_by_time(tmp_path: Path) -> None:
+    trace = timed_trace([90, 80, 70, 60, 50, 40, 30, 20, 10, 0])
+    write_trace(tmp_path / "trace.parquet", trace)
+    drawn = draw(tmp_path / "trace.parquet", split="time", jobs=200)
+    found = [{int(p) for episode in drawn.split(split) for p in episode.profile} for split in SPLITS]
+    assert found == [{9, 8, 7, 6, 5, 4}, {3, 2}, {1, 0}]
+
+
+def test_too_few_templates(trace_path: Path) -> None:
+    with pytest.raises(ClearschedError, match=r"workload\.split: template: .* 2 templates \(queries\), at least 3"):
+        draw(trace_path, split="template")
+
+
+# Only what is used -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["trace.parquet", "trace.arrow"])
+def test_only_the_profiles_that_are_used_are_compiled(tmp_path: Path, name: str) -> None:
+    """40 profiles, 2 jobs drawn: the compiled ones are theirs, whatever their new numbers."""
+    trace = timed_trace(range(40))
+    write_trace(tmp_path / name, trace)
+    drawn = draw(tmp_path / name, jobs=2, episodes={"train": 1, "validation": 1, "test": 1})
+    profiles, again = load_inputs(tmp_path / name, tmp_path / "workloads.parquet")
+    used = sorted(set(drawn.table["profile"].to_pylist()))
+    assert profiles.names == [(f"q{p}", "tiny") for p in used]
+    assert [used[p] for p in again.table["profile"].to_pylist()] == drawn.table["profile"].to_pylist()
+    assert profiles.work_ms.tolist() == [10 * (p + 1) for p in used]
+    assert again.table.drop_columns(["profile"]).equals(drawn.table.drop_columns(["profile"]))
 
 
 # One episode from a file -------------------------------------------------------------------------------------------

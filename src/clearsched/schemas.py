@@ -191,8 +191,10 @@ def read_table(path: str | Path, schema: pa.Schema) -> tuple[pa.Table, dict[str,
         raise ClearschedError(f"{path}: truncated or not a Parquet file ({reason}); build it again") from None
 
 
-def conform(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
+def conform(table: pa.Table, schema: pa.Schema, where: str, first_row: int = 0) -> pa.Table:
     """Return `table` with exactly the fields of `schema`, in its order; nullable ones that are missing are empty.
+
+    `first_row`: number of the table's first row where it is a piece of a larger one, for the errors.
 
     Raises:
         ClearschedError: a column is missing, superfluous, of a wrong type, or null where it must not be.
@@ -218,7 +220,7 @@ def conform(table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
             ) from None
         if not expected.nullable and _has_null(column.combine_chunks()):
             row = next(i for i in range(len(column)) if _has_null(column.slice(i, 1).combine_chunks()))
-            raise ClearschedError(f"{where}: row {row}, column {expected.name}: no value")
+            raise ClearschedError(f"{where}: row {first_row + row}, column {expected.name}: no value")
         columns.append(column)
     return pa.table(columns, schema=schema)
 

@@ -15,6 +15,8 @@ from clearsched.params.section import Section
 from clearsched.params.sources import Alibaba2018Params, AlibabaLikeParams, SparkEventlogParams, SyntheticParams
 
 Source = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic"]
+SourceOrMix = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic", "mix"]
+"""Where profiles come from."""
 Heuristic = Literal["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"]
 Student = Literal["rule_list", "boosted_trees"]
 Policy = Literal[
@@ -37,15 +39,26 @@ Exponent = Annotated[float, Field(ge=-4, le=4)]
 Factor = Annotated[float, Field(gt=0, le=100)]
 
 
+class MixPart(Section):
+    """One source of a mix."""
+
+    source: Source = Field(description="data set")
+    path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")
+    weight: float = Field(1.0, gt=0, le=1e9, description="share of the jobs, relative to the other sources")
+    name: str | None = Field(None, min_length=1, max_length=64, description="its name in the mix; empty: the source's")
+
+
 class TracesParams(Section):
     """Which job profiles are scheduled."""
 
-    source: Source = Field(
+    source: SourceOrMix = Field(
         "tpch-spark",
-        description="data set: tpch-spark is embedded; tpch-decima is read from `path`, or downloaded if there is none",
+        description="data set: tpch-spark is embedded, tpch-decima and alibaba-2018 are read from `path` or downloaded, "
+        "spark-eventlog is read from `path`, alibaba-like and synthetic are generated, mix is several of them",
     )
     path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")
     seed: int = Field(1, ge=0, description="seed of what a source draws at random: samples, generated jobs")
+    mix: tuple[MixPart, ...] = Field((), description="sources of a mix, used if `source` is mix, with their weights")
     spark_eventlog: SparkEventlogParams = SparkEventlogParams()
     alibaba_2018: Alibaba2018Params = Alibaba2018Params()
     alibaba_like: AlibabaLikeParams = AlibabaLikeParams()
@@ -85,23 +98,76 @@ class FaultsParams(Section):
     straggler_slowdown: float = Field(1.0, ge=1, le=1000, description="how many times longer a straggler runs")
 
 
+class BurstyParams(Section):
+    """Arrivals `bursty`: a Markov-modulated Poisson process of two states, calm and burst."""
+
+    factor: float = Field(5.0, gt=1, le=10_000, description="how many times more jobs arrive in a burst than in a calm")
+    burst_s: float = Field(20.0, gt=0, le=1e7, description="mean length of a burst in seconds")
+    calm_s: float = Field(60.0, gt=0, le=1e7, description="mean length of a calm in seconds")
+
+
+class DiurnalParams(Section):
+    """Arrivals `diurnal`: a Poisson process whose rate follows the time of day as a sine."""
+
+    peak_to_trough: float = Field(4.0, ge=1, le=10_000, description="rate at the busiest hour to that at the quietest")
+    peak_hour: float = Field(14.0, ge=0, le=24, description="busiest time of the day, in hours")
+    start_hour: float | None = Field(
+        None, ge=0, le=24, description="time of the day at which an episode starts, in hours; empty: at random"
+    )
+    day_s: float = Field(
+        86_400.0, gt=0, le=1e7, description="length of a day in seconds; a short day lets few jobs see all of it"
+    )
+
+
+class ReplayParams(Section):
+    """Arrivals `replay`: jobs arrive as they did in the trace, an episode is a run of jobs that followed each other."""
+
+    start_s: float = Field(0.0, ge=0, description="start of the window that episodes are cut from, in seconds")
+    window_s: float | None = Field(None, gt=0, description="length of that window in seconds; empty: to the end")
+    speed: float | None = Field(
+        1.0,
+        gt=0,
+        le=1e9,
+        description="how many times faster time runs than in the trace; empty: so that `load` results",
+    )
+
+
+class SplitFractionsParams(Section):
+    """Shares of the templates (or of the time) that each split gets, where `split` is not seed."""
+
+    train: float = Field(0.6, gt=0, le=1, description="share of the training episodes, relative to the others")
+    validation: float = Field(0.2, gt=0, le=1, description="share of the validation episodes, relative to the others")
+    test: float = Field(0.2, gt=0, le=1, description="share of the test episodes, relative to the others")
+
+
 class WorkloadParams(Section):
     """The cluster, and the jobs that arrive at it."""
 
     executors: int = Field(10, ge=1, le=10_000, description="executors of the cluster")
-    arrivals: Literal["poisson", "batch"] = Field(
-        "poisson", description="poisson: one job after another at random; batch: all jobs at time 0"
+    arrivals: Literal["poisson", "batch", "bursty", "diurnal", "replay"] = Field(
+        "poisson",
+        description="poisson: one job after another at random; batch: all jobs at time 0; bursty: bursts and calms; "
+        "diurnal: the rate follows the time of day; replay: as in the trace",
     )
     jobs: int = Field(40, ge=1, le=100_000, description="jobs in an episode")
     load: float = Field(
         0.85,
         gt=0,
         lt=2,
-        description="offered load of poisson arrivals: executor time that jobs ask for per executor time there is",
+        description="offered load of the arrivals: executor time that jobs ask for per executor time there is",
     )
     mean_interarrival_s: float | None = Field(
-        None, gt=0, description="mean time between poisson arrivals in seconds; empty: computed from `load`"
+        None, gt=0, description="mean time between arrivals in seconds; empty: computed from `load`"
     )
+    bursty: BurstyParams = BurstyParams()
+    diurnal: DiurnalParams = DiurnalParams()
+    replay: ReplayParams = ReplayParams()
+    split: Literal["seed", "template", "time"] = Field(
+        "seed",
+        description="seed: all splits draw from all jobs; template: from disjoint sets of queries, so that the test's "
+        "are unseen; time: training from the trace's first jobs, the test from its last",
+    )
+    split_fractions: SplitFractionsParams = SplitFractionsParams()
     moving_delay_s: float = Field(2.0, ge=0, le=3600, description="time an executor takes to change jobs, in seconds")
     warmup_delay_s: float = Field(
         1.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -33,3 +33,48 @@ class SyntheticParams(Section):
     """Source synthetic: random DAGs of a chosen shape."""
 
     jobs: int = Field(100, ge=1, le=1_000_000, description="job profiles to generate")
+    templates: int | None = Field(
+        None, ge=1, le=1_000_000, description="templates that jobs recur from; empty: each job has its own"
+    )
+    shape: Literal["layers", "map_reduce", "diamond", "chain", "mixed"] = Field(
+        "mixed", description="DAGs; map_reduce: rounds of maps and a reduce; mixed: each template one of the others"
+    )
+    stages_min: int = Field(2, ge=1, le=10_000, description="stages of a job, at least")
+    stages_max: int = Field(12, ge=1, le=10_000, description="stages of a job, at most; all numbers are alike")
+    width: int = Field(3, ge=1, le=1000, description="mean number of stages in a layer")
+    fan_in: int = Field(2, ge=1, le=1000, description="parents of a stage in a layer, or maps of a reduce, at most")
+    tasks_median: float = Field(10.0, ge=1, le=100_000, description="median number of tasks of a stage")
+    tasks_sigma: float = Field(
+        1.0, ge=0, le=5, description="spread between stages: standard deviation of the logarithm of the number of tasks"
+    )
+    tasks_max: int = Field(10_000, ge=1, le=10_000_000, description="tasks of a stage, at most")
+    duration_median_s: float = Field(2.0, ge=0.001, le=86_400, description="median task duration in seconds")
+    duration_tail: Literal["lognormal", "pareto"] = Field(
+        "lognormal", description="distribution of the task duration between stages"
+    )
+    duration_sigma: float = Field(
+        1.0, ge=0, le=5, description="standard deviation of the logarithm of the task duration, if lognormal"
+    )
+    pareto_alpha: float = Field(
+        1.5, gt=0, le=100, description="exponent of the tail if pareto; at 1 or below the mean is infinite"
+    )
+    task_spread: float = Field(
+        0.3, ge=0, le=5, description="spread within a stage: standard deviation of the logarithm of the task duration"
+    )
+    size_sigma: float = Field(
+        0.5, ge=0, le=5, description="spread between the jobs of a template: of the logarithm of the number of tasks"
+    )
+    samples: int = Field(8, ge=1, le=10_000, description="durations that a stage holds for each wave and level")
+    first_wave: float = Field(
+        1.2, ge=1, le=100, description="how many times longer an executor's first task of a stage lasts"
+    )
+    levels: tuple[Annotated[int, Field(ge=1, le=100_000)], ...] = Field(
+        (1,), min_length=1, description="numbers of executors of a job that durations are given for, increasing"
+    )
+    contention: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="tasks last n^contention longer with n executors: the job speeds up n^(1 - contention) times",
+    )
+    interarrival_s: float = Field(10.0, gt=0, le=1e7, description="mean time between arrivals (poisson) in seconds")

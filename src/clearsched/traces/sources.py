@@ -7,6 +7,7 @@ A module is imported when its source is asked for: some bring readers of many fo
 
 from __future__ import annotations
 
+import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -18,6 +19,7 @@ from clearsched.traces.summary import Summary
 
 if TYPE_CHECKING:
     from clearsched.params import Params
+    from clearsched.params.models import TracesParams
     from clearsched.params.section import Section
 
 Source = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic"]
@@ -52,10 +54,32 @@ def write(source: str, path: Path | None, out: Path, options: Section | None, se
 
 
 def write_from_params(params: Params, out: Path) -> Summary:
-    """Build the trace that `params.traces` names."""
+    """Build the trace, or the mix of traces, that `params.traces` names."""
     traces = params.traces
+    if traces.source == "mix":
+        return _write_mix(traces, out)
     path = None if traces.path is None else Path(traces.path)
-    return write(traces.source, path, out, getattr(traces, section_of(traces.source), None), traces.seed)
+    return write(traces.source, path, out, _options(traces, traces.source), traces.seed)
+
+
+def _options(traces: TracesParams, source: str) -> Section | None:
+    options: Section | None = getattr(traces, section_of(source), None)
+    return options
+
+
+def _write_mix(traces: TracesParams, out: Path) -> Summary:
+    """Each source into a file of its own, and these into one."""
+    from clearsched.traces.mixing import mix
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".mix-") as folder:
+        parts = []
+        for index, part in enumerate(traces.mix):
+            file = Path(folder) / f"{index}.parquet"
+            path = None if part.path is None else Path(part.path)
+            write(part.source, path, file, _options(traces, part.source), traces.seed)
+            parts.append((file, part.weight))
+        return mix(parts, out, [part.name for part in traces.mix])
 
 
 def options_of(source: str, values: dict[str, Any]) -> Section | None:

@@ -12,7 +12,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
-from clearsched.schemas import TRACE, WAVES, conform, read_table, write_table
+from clearsched.schemas import TRACE, WAVES, conform
+from clearsched.traces.dags import edge_rows, heights, topological_order
+
+
+@dataclass(frozen=True)
+class Part:
+    """The profiles of a trace that come from one source; they stand one after another.
+
+    Attributes:
+        source: name of the source, unique in the trace.
+        weight: share of a workload's jobs that are drawn from it, relative to the other parts.
+        profiles: number of its profiles.
+        levels: parallelism levels that the source was measured at, increasing.
+    """
+
+    source: str
+    weight: float
+    profiles: int
+    levels: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -42,12 +60,34 @@ class Trace:
         return np.append(first, len(profile))
 
     @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The sources that were mixed (docs/workloads.md), one part if there is but one source."""
+        if "mix" not in self.metadata:
+            return (Part(str(self.metadata.get("source", "")), 1.0, self.num_profiles, self.levels),)
+        return parts_of(self.metadata, "trace")
+
+    @property
+    def arrival_ms(self) -> np.ndarray:
+        """int64[num_profiles]: arrival of each job in its source.
+
+        Raises:
+            ClearschedError: the source does not know when its jobs arrived.
+        """
+        arrival = self.stages["arrival_ms"].take(self.profile_starts[:-1])
+        if arrival.null_count:
+            raise ClearschedError(f"the trace ({self.metadata.get('source', 'no source')}) has no arrival times")
+        return arrival.to_numpy()
+
+    @cached_property
     def jobs(self) -> pa.Table:
         """One row a profile: profile, query, size, stages, tasks."""
-        grouped = self.stages.group_by(["profile", "query", "size"], use_threads=False).aggregate(
-            [("stage", "count"), ("num_tasks", "sum")]
+        # No group_by: it does not keep the order of the profiles.
+        first = self.profile_starts[:-1]
+        tasks = np.add.reduceat(self.stages["num_tasks"].to_numpy().astype(np.int64), first)
+        named = self.stages.select(["profile", "query", "size"]).take(first)
+        return named.append_column("stages", pa.array(np.diff(self.profile_starts))).append_column(
+            "tasks", pa.array(tasks)
         )
-        return grouped.rename_columns(["profile", "query", "size", "stages", "tasks"])
 
     @cached_property
     def edges(self) -> pa.Table:
@@ -94,26 +134,30 @@ class Trace:
 def make_trace(rows: list[dict[str, Any]], metadata: dict[str, Any], where: str) -> Trace:
     """Build and check a trace from one dict a stage with the fields of schema `TRACE`."""
     table = pa.Table.from_pylist(rows, schema=TRACE)
-    return check_trace(Trace(table, _levels(table, metadata, where), metadata), where)
+    return check_trace(Trace(table, levels_of(table, metadata, where), metadata), where)
 
 
 def read_trace(path: str | Path) -> Trace:
-    """Read and check a Parquet trace.
+    """Read and check a trace, the whole of it (`storage.read_profiles` reads some profiles of a large one).
 
     Raises:
         ClearschedError: missing, truncated, of another schema, or a row breaks a rule of `check_trace`.
     """
-    table, metadata = read_table(path, TRACE)
-    return check_trace(Trace(table, _levels(table, metadata, str(path)), metadata), str(path))
+    from clearsched.traces.storage import read_stages
+
+    table, metadata = read_stages(path)
+    return check_trace(Trace(table, levels_of(table, metadata, str(path)), metadata), str(path))
 
 
 def write_trace(path: str | Path, trace: Trace) -> None:
-    """Write a trace as Parquet, atomically."""
-    write_table(path, trace.stages, TRACE, trace.metadata)
+    """Write a trace atomically: as Arrow if the name ends in `.arrow`, else as Parquet."""
+    from clearsched.traces.storage import write_stages
+
+    write_stages(path, trace.stages, trace.metadata)
 
 
-def check_trace(trace: Trace, where: str) -> Trace:
-    """Return `trace` if it is sound.
+def check_trace(trace: Trace, where: str, first_row: int = 0, first_profile: int = 0) -> Trace:
+    """Return `trace` if it is sound. Where it is a piece of a larger one, it begins with these two numbers there.
 
     Raises:
         ClearschedError: with file, row and reason: no stages; profiles or stages not numbered in order; a stage
@@ -123,49 +167,26 @@ def check_trace(trace: Trace, where: str) -> Trace:
     table = conform(trace.stages, TRACE, where)
     if not len(table):
         raise ClearschedError(f"{where}: the trace is empty")
-    _check_numbering(table, where)
-    rows = table.select(["query", "size", "stage", "num_tasks", "parents"]).to_pylist()
-    for row, stage in enumerate(rows):
-        name = f"{where}: row {row} (query {stage['query']}, size {stage['size']}, stage {stage['stage']})"
-        if stage["num_tasks"] < 1:
-            raise ClearschedError(f"{name}: a stage without tasks (num_tasks = {stage['num_tasks']})")
-    _check_durations(trace, where)
-    for start, stop in zip(trace.profile_starts[:-1], trace.profile_starts[1:], strict=True):
-        parents = [stage["parents"] for stage in rows[start:stop]]
-        name = f"{where}: query {rows[start]['query']}, size {rows[start]['size']}"
-        topological_order(parents, name)
+    _check_numbering(table, where, first_row, first_profile)
+    for row in np.flatnonzero(table["num_tasks"].to_numpy() < 1)[:1]:
+        name = _stage_name(table, int(row), where, first_row)
+        raise ClearschedError(f"{name}: a stage without tasks (num_tasks = {table['num_tasks'][row]})")
+    _check_durations(trace, where, first_row)
+    _check_dags(trace, where)
+    if "mix" in trace.metadata:
+        parts_of(trace.metadata, where)
     return trace
 
 
-def topological_order(parents: list[list[int]], where: str) -> list[int]:
-    """Stages in an order in which every parent precedes its children.
-
-    Raises:
-        ClearschedError: a parent is no stage of the profile, or the DAG has a cycle.
-    """
-    children: list[list[int]] = [[] for _ in parents]
-    waiting = [len(set(p)) for p in parents]
-    for child, its_parents in enumerate(parents):
-        for parent in set(its_parents):
-            if not 0 <= parent < len(parents):
-                raise ClearschedError(f"{where}: stage {child}: parent {parent} is no stage of the profile")
-            children[parent].append(child)
-    order = [stage for stage, count in enumerate(waiting) if count == 0]
-    for stage in order:
-        for child in children[stage]:
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                order.append(child)
-    if len(order) < len(parents):
-        stuck = [stage for stage, count in enumerate(waiting) if count]
-        raise ClearschedError(f"{where}: the DAG has a cycle through stages {stuck}")
-    return order
+def _stage_name(table: pa.Table, row: int, where: str, first_row: int) -> str:
+    query, size, stage = (table[name][row] for name in ("query", "size", "stage"))
+    return f"{where}: row {first_row + row} (query {query}, size {size}, stage {stage})"
 
 
-def _check_numbering(table: pa.Table, where: str) -> None:
+def _check_numbering(table: pa.Table, where: str, first_row: int, first_profile: int) -> None:
     profile, stage = table["profile"].to_numpy(), table["stage"].to_numpy()
     new = np.r_[True, profile[1:] != profile[:-1]]
-    expected_profile = np.cumsum(new) - 1
+    expected_profile = np.cumsum(new) - 1 + first_profile
     first = np.maximum.accumulate(np.where(new, np.arange(len(profile)), 0))
     for name, found, wanted in (
         ("profile", profile, expected_profile),
@@ -174,38 +195,69 @@ def _check_numbering(table: pa.Table, where: str) -> None:
         wrong = np.flatnonzero(found != wanted)
         if len(wrong):
             row = int(wrong[0])
-            raise ClearschedError(f"{where}: row {row}: {name} is {found[row]}, expected {wanted[row]}: out of order")
+            raise ClearschedError(
+                f"{where}: row {first_row + row}: {name} is {found[row]}, expected {wanted[row]}: out of order"
+            )
 
 
-def _check_durations(trace: Trace, where: str) -> None:
-    table = trace.durations
-    waves = np.asarray(table["wave"].to_pylist(), dtype=object)
-    lists = table["duration_ms"].combine_chunks()
-    lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
+def _check_durations(trace: Trace, where: str, first_row: int) -> None:
+    lists = trace.stages["durations"].combine_chunks()
+    entries = pc.list_flatten(lists)
+    row_of = pc.list_parent_indices(lists).to_numpy()
+    wave, level, durations = (pc.struct_field(entries, name) for name in ("wave", "level", "duration_ms"))
 
     def fail(entry: int, reason: str) -> None:
-        profile, stage = table["profile"][entry].as_py(), table["stage"][entry].as_py()
-        row = int(trace.profile_starts[profile]) + stage
-        name = f"query {trace.stages['query'][row]}, size {trace.stages['size'][row]}"
-        raise ClearschedError(f"{where}: row {row} ({name}, stage {stage}): {reason}")
+        raise ClearschedError(f"{_stage_name(trace.stages, int(row_of[entry]), where, first_row)}: {reason}")
 
-    for entry in np.flatnonzero(~np.isin(waves, WAVES))[:1]:
-        fail(int(entry), f"unknown wave {waves[entry]}: known are {', '.join(WAVES)}")
-    for entry in np.flatnonzero(table["level"].to_numpy() < 1)[:1]:
-        fail(int(entry), f"parallelism level {table['level'][entry]} is not positive")
-    values = pc.list_flatten(lists).to_numpy()
+    known = pc.is_in(wave, value_set=pa.array(WAVES)).to_numpy(zero_copy_only=False)
+    for entry in np.flatnonzero(~known)[:1]:
+        fail(int(entry), f"unknown wave {wave[int(entry)]}: known are {', '.join(WAVES)}")
+    for entry in np.flatnonzero(level.to_numpy() < 1)[:1]:
+        fail(int(entry), f"parallelism level {level[int(entry)]} is not positive")
+    values = pc.list_flatten(durations).to_numpy()
+    lengths = pc.list_value_length(durations).to_numpy(zero_copy_only=False)
     for position in np.flatnonzero(values < 0)[:1]:
         entry = int(np.searchsorted(np.cumsum(lengths), position, side="right"))
         fail(entry, f"negative duration ({values[position]} ms)")
-    total = np.zeros(len(trace.stages), np.int64)
-    row = trace.profile_starts[table["profile"].to_numpy()] + table["stage"].to_numpy()
-    np.add.at(total, row, lengths)
-    for bare in np.flatnonzero(total == 0)[:1]:
-        name = f"query {trace.stages['query'][bare]}, size {trace.stages['size'][bare]}"
-        raise ClearschedError(f"{where}: row {bare} ({name}): the stage has no task durations")
+    filled = np.zeros(len(trace.stages), bool)
+    filled[row_of[lengths > 0]] = True
+    for bare in np.flatnonzero(~filled)[:1]:
+        query, size = trace.stages["query"][bare], trace.stages["size"][bare]
+        raise ClearschedError(
+            f"{where}: row {first_row + bare} (query {query}, size {size}): the stage has no task durations"
+        )
 
 
-def _levels(table: pa.Table, metadata: dict[str, Any], where: str) -> tuple[int, ...]:
+def _check_dags(trace: Trace, where: str) -> None:
+    """All DAGs at once; what is wrong with the first faulty one is then told by the slower `topological_order`."""
+    starts = trace.profile_starts
+    parent, child, known = edge_rows(trace.stages["parents"], starts)
+    if known.all() and (parent < child).all():
+        return  # every parent stands before its children: no cycle is possible
+    stuck = heights(len(trace.stages), parent[known], child[known]) < 0
+    stuck[child[~known]] = True
+    for row in np.flatnonzero(stuck)[:1]:
+        profile = int(np.searchsorted(starts, row, side="right")) - 1
+        rows = trace.stages.slice(starts[profile], starts[profile + 1] - starts[profile])
+        topological_order(rows["parents"].to_pylist(), f"{where}: query {rows['query'][0]}, size {rows['size'][0]}")
+
+
+def parts_of(metadata: dict[str, Any], where: str) -> tuple[Part, ...]:
+    """The parts that the metadata of a mixed trace names.
+
+    Raises:
+        ClearschedError: they are not of the form that `mixing.mix` writes.
+    """
+    try:
+        return tuple(
+            Part(str(part["source"]), float(part["weight"]), int(part["profiles"]), tuple(map(int, part["levels"])))
+            for part in metadata["mix"]
+        )
+    except (KeyError, TypeError, ValueError):
+        raise ClearschedError(f"{where}: its metadata gives the mix {metadata['mix']}: build it again") from None
+
+
+def levels_of(table: pa.Table, metadata: dict[str, Any], where: str) -> tuple[int, ...]:
     """The levels that the source declares, else those that occur."""
     if "levels" in metadata:
         levels = metadata["levels"]

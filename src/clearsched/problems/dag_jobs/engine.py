@@ -429,3 +429,6 @@ def withdraw_promise(state: State, s: int) -> None:
         to = take_from(state, last_promise(state, s))
         if to != NONE:
             raise_demand(state, to, 1)
+            j = state.stage[to, JOB]
+            if j != state.stage[s, JOB]:  # granted to that job, but never to come
+                state.job[j, GRANTED] = max(state.job[j, GRANTED] - 1, 0)

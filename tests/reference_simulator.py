@@ -35,7 +35,7 @@ class ReferenceSimulator:
         work_conserving, right_interpolation, spark_fifo: corrections of §10. The last one holds for a policy that has
             the attribute `is_fifo`, and it is then up to that policy too.
         faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
-            `executor_fails` is told of the job that loses one.
+            `executor_fails` is told of the job that loses one, and of a job that was promised one that will not come.
 
     After `run`: `decisions`, rows of §9; `tasks`, rows (start_ms, duration_ms, job, stage, wave, attempt, failed);
     `completions_ms`.
@@ -424,6 +424,8 @@ class ReferenceSimulator:
             del promises[last]
         if not promises:
             del self.commitments[stage]
+        if last and last.job is not stage.job and hasattr(self.policy, "executor_fails"):
+            self.policy.executor_fails(last.job)
 
     def executor_recovers(self, executor: Executor) -> None:
         executor.down = False

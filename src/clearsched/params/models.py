@@ -53,8 +53,8 @@ class TracesParams(Section):
 
     source: SourceOrMix = Field(
         "tpch-spark",
-        description="data set: tpch-spark is embedded, tpch-decima and alibaba-2018 are read from `path` or downloaded, "
-        "spark-eventlog is read from `path`, alibaba-like and synthetic are generated, mix is several of them",
+        description="data set: tpch-spark is embedded; tpch-decima and alibaba-2018 are read from `path`, or downloaded; "
+        "spark-eventlog is read from `path`; alibaba-like and synthetic are generated; mix is several of them",
     )
     path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")
     seed: int = Field(1, ge=0, description="seed of what a source draws at random: samples, generated jobs")

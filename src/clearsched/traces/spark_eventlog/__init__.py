@@ -1,0 +1,7 @@
+"""Source `spark-eventlog`: the jobs of a Spark cluster, from the event logs that its applications left (docs/spark-eventlog.md)."""
+
+from __future__ import annotations
+
+from clearsched.traces.spark_eventlog.build import write
+
+__all__ = ["write"]

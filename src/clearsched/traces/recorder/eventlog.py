@@ -1,8 +1,8 @@
 """Read an event log that the recorder's own Spark wrote: the runs of each query, stages, dependencies, tasks.
 
-A query is told from the next by its job group; its Spark jobs may be several (a sort first samples its input in a job of its
-own, a scalar subquery is one). The log is read as those of any other Spark are (`clearsched.traces.spark_eventlog`), but here
-a run that is not whole is left out, and a damaged log is refused.
+A query is told from the next by its job group; its Spark jobs may be several (a sort first samples its input in a job
+of its own, a scalar subquery is one). The log is read as those of any other Spark are
+(`clearsched.traces.spark_eventlog`), but here a run that is not whole is left out, and a damaged log is refused.
 """
 
 from __future__ import annotations
@@ -114,9 +114,7 @@ def _run_of(name: str, jobs: list[SparkJob], stages: Mapping[int, Stage]) -> Run
     if dag.elsewhere:
         stage, parent = dag.elsewhere[0]
         raise ClearschedError(f"job group {name}: stage {stage} reads stage {parent}, which the group never ran")
-    return tuple(
-        StageRun(parents, _tasks(stage)) for stage, parents in zip(dag.stages, dag.parents, strict=True)
-    )
+    return tuple(StageRun(parents, _tasks(stage)) for stage, parents in zip(dag.stages, dag.parents, strict=True))
 
 
 def _tasks(stage: Stage) -> tuple[TaskRun, ...]:

@@ -1,4 +1,7 @@
-"""Source `spark-eventlog`: the jobs of a Spark cluster, from the event logs that its applications left (docs/spark-eventlog.md)."""
+"""Source `spark-eventlog`: the jobs of a Spark cluster, from the event logs that its applications left.
+
+How a log becomes a trace is told in docs/spark-eventlog.md.
+"""
 
 from __future__ import annotations
 

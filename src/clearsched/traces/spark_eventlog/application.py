@@ -27,8 +27,8 @@ from clearsched.traces.spark_eventlog.events import (
 NS_PER_MS = 1_000_000
 
 LAUNCH, FINISH, PROCESSOR, EXECUTOR, PARTITION, USED = range(6)
-"""Columns of the attempts of a stage: times in ms since the epoch, processor time in ms (-1: unknown), the executor, the
-partition, and whether it is the partition's first success, which is the one that counts."""
+"""Columns of the attempts of a stage: times in ms since the epoch, processor time in ms (-1: unknown), the executor,
+the partition, and whether it is the partition's first success, which is the one that counts."""
 
 SPECULATIVE = "speculative copies of tasks"
 KILLED = "attempts at tasks that were killed"

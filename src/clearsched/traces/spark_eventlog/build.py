@@ -188,8 +188,10 @@ def _in_order(table: pa.Table, arrivals: np.ndarray) -> pa.Table:
     return table
 
 
-def _metadata(path: Path, logs: list[Log], options: SparkEventlogParams, summary: Summary, table: pa.Table) -> dict[str, Any]:
-    """What the file says of its origin: the logs by name and size (hashing them would take longer than reading them)."""
+def _metadata(
+    path: Path, logs: list[Log], options: SparkEventlogParams, summary: Summary, table: pa.Table
+) -> dict[str, Any]:
+    """What the file says of its origin: the logs by name and size (a hash of large ones would take long)."""
     base = path if path.is_dir() else path.parent
     inputs = {
         str(file.relative_to(base) if file.is_relative_to(base) else file): file.stat().st_size
@@ -204,8 +206,8 @@ def _metadata(path: Path, logs: list[Log], options: SparkEventlogParams, summary
         "inputs_bytes": dict(list(inputs.items())[:NAMED_INPUTS]),
         "inputs": {"logs": len(logs), "files": len(inputs), "digest": digest_json(inputs)},
         "levels": sorted(levels),
-        "level_meaning": "executor cores that the job used, rounded down to a power of two; each job ran once, so each of "
-        "its stages has one level",
+        "level_meaning": "executor cores that the job used, rounded down to a power of two; a job ran once, so its stages "
+        "have one level",
         "waves": WAVES_MEANING,
         "duration": DURATION_MEANING[options.clock],
         "summary": asdict(summary),

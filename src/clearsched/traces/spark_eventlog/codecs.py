@@ -1,8 +1,8 @@
 """Open an event log as a stream of plain bytes, whatever codec it was written with.
 
-The codec is told by the first bytes, not by the name: the name of a log that is being written ends in `.inprogress`, and
-names are changed. Spark writes `zstd` (since 3.0 the default), `lz4` and `snappy`; the latter two not in the standard
-frames of these formats but in those of the Java libraries lz4-java (`LZ4BlockOutputStream`) and snappy-java
+The codec is told by the first bytes, not by the name: the name of a log that is being written ends in `.inprogress`,
+and names are changed. Spark writes `zstd` (since 3.0 the default), `lz4` and `snappy`; the latter two not in the
+standard frames of these formats but in those of the Java libraries lz4-java (`LZ4BlockOutputStream`) and snappy-java
 (`SnappyOutputStream`), which are unpacked here. A stream that was cut off gives what can be read and then ends.
 """
 
@@ -76,7 +76,7 @@ def open_log(path: Path) -> tuple[IO[bytes], IO[bytes]]:
         ClearschedError: the file cannot be read.
     """
     try:
-        file = open(path, "rb")
+        file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
         head = file.read(HEAD_BYTES)
         file.seek(0)
     except OSError as error:
@@ -92,7 +92,14 @@ def _guarded(blocks: Callable[[IO[bytes]], Iterator[bytes]], file: IO[bytes]) ->
     """The blocks of a codec, its library's errors as one kind."""
     try:
         yield from blocks(file)
-    except (zstandard.ZstdError, zlib.error, lz4.block.LZ4BlockError, RuntimeError, pa.ArrowException, OSError) as error:
+    except (
+        zstandard.ZstdError,
+        zlib.error,
+        lz4.block.LZ4BlockError,
+        RuntimeError,
+        pa.ArrowException,
+        OSError,
+    ) as error:
         raise CodecError(str(error).splitlines()[0] if str(error) else type(error).__name__) from None
 
 

@@ -1,7 +1,7 @@
 """The stages that a set of Spark jobs ran, and which of them wait for which.
 
-A later Spark job lists the stages of an earlier one again when it reads their output. Spark then skips them; they are mapped
-to the stage that ran, by the id of the resilient distributed dataset (RDD) that both put out.
+A later Spark job lists the stages of an earlier one again when it reads their output. Spark then skips them; they are
+mapped to the stage that ran, by the id of the resilient distributed dataset (RDD) that both put out.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Dag:
 
     Attributes:
         stages: in the order of their Spark jobs and, in a Spark job, of the datasets that they put out. Spark's own
-            numbers of stages differ from run to run (they come out of a hash set); datasets are made in the order of the
-            query's plan.
+            numbers of stages differ from run to run (they come out of a hash set); datasets are made in the order of
+            the query's plan.
         parents: of each stage, as positions in `stages`, increasing.
         elsewhere: (stage, parent) ids where the parent ran in none of the Spark jobs: its output was there before.
         in_sequence: edges that are known only from the order in which the Spark jobs were submitted.
@@ -39,12 +39,12 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
     A stage waits for
 
     1. its parents, those that were skipped replaced by the stage that put out the same dataset;
-    2. the last stages of Spark jobs that read the same data and had ended before the stage's own Spark job was submitted: a
-       sort waits for the samples of its input, a filter for the scalar that it compares with;
-    3. with `sequence`: if no parent is known, the last stages of the Spark jobs that had ended before its own was submitted
-       (those only for which no later one of them stands in); if parents are known but none is in its own Spark job,
-       the last stage of the Spark job that ended last before. The driver submitted a Spark job only then: the hash table of
-       a broadcast join comes without an edge between stages.
+    2. the last stages of Spark jobs that read the same data and had ended before the stage's own Spark job was
+       submitted: a sort waits for the samples of its input, a filter for the scalar that it compares with;
+    3. with `sequence`: if no parent is known, the last stages of the Spark jobs that had ended before its own was
+       submitted (those only for which no later one of them stands in); if parents are known but none is in its own
+       Spark job, the last stage of the Spark job that ended last before. The driver submitted a Spark job only then:
+       the hash table of a broadcast join comes without an edge between stages.
 
     Args:
         jobs: the Spark jobs, in the order of their submission.
@@ -140,6 +140,7 @@ def _add_sequence(
             continue
         first = bisect_right(ends, latest_start[bisect_left(stand_in_ends, job.started)])
         waits = {result for _, result in ended[first:last]}
+        waits -= {parent for result in waits for parent in parents[result]}
         mine = set(own[job.id])
         for position in own[job.id]:
             if not parents[position]:

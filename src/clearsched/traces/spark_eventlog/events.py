@@ -1,8 +1,9 @@
 """The events of a log that matter to a scheduler, read line by line.
 
-A log has one JSON object a line. Most of its bytes are events that are not needed and, in those that are, fields that are
-not: lines are skipped by how they begin, without parsing, and of the others only the fields below are taken out (msgspec
-passes over the rest, several times faster than making objects of it).
+A log has one JSON object a line. Most of its bytes are events that are not needed and, in those that are, fields that
+are
+not: lines are skipped by how they begin, without parsing, and of the others only the fields below are taken out
+(msgspec passes over the rest, several times faster than making objects of it).
 
 The names and meanings of the fields are those of Spark's `JsonProtocol`, versions 2.0 to 4.x; what some of them do not
 write has a default.

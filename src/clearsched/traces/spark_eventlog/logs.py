@@ -52,7 +52,7 @@ def find_logs(path: Path) -> list[Log]:
     if not PATTERN.search(str(path)):
         raise ClearschedError(f"{path}: no such file or folder; give an event log, a folder of them or a pattern")
     found: dict[Path, Log] = {}
-    for match in sorted(glob.glob(str(path), recursive=True)):
+    for match in sorted(glob.glob(str(path), recursive=True)):  # noqa: PTH207 (the pattern may be absolute)
         place = Path(match)
         # A pattern may name the parts of a rolling log: they are read as the log that they belong to.
         place = place.parent if ROLLED.fullmatch(place.name) and place.parent.name.startswith(ROLLING) else place

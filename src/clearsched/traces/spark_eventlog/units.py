@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clearsched.schemas import WAVES
-from clearsched.traces.spark_eventlog.application import FINISH, LAUNCH, PROCESSOR, USED, Application, SparkJob, Stage
+from clearsched.traces.spark_eventlog.application import FINISH, LAUNCH, PROCESSOR, USED, Application, SparkJob
 from clearsched.traces.spark_eventlog.dag import Dag, connect
 from clearsched.traces.spark_eventlog.waves import split_waves
 
@@ -90,8 +90,8 @@ def _key(job: SparkJob, kind: Kind) -> tuple[str, object]:
 def _unusable(jobs: list[SparkJob], running: bool, kind: Kind) -> str | None:
     """Why a job cannot be used: it did not come to its end, or nothing of it did.
 
-    Spark itself cancels parts of a query that turn out not to be needed, and an application goes on after a failure: what
-    succeeded is used if the last Spark job did (of an application: if any did).
+    Spark itself cancels parts of a query that turn out not to be needed, and an application goes on after a failure:
+    what succeeded is used if the last Spark job did (of an application: if any did).
     """
     if running and kind != "application":
         return UNFINISHED
@@ -102,7 +102,8 @@ def _unusable(jobs: list[SparkJob], running: bool, kind: Kind) -> str | None:
 
 
 def _ran(application: Application, jobs: list[SparkJob]) -> list[int]:
-    """Ids of the stages to keep: those that ran for Spark jobs that succeeded, and those of other ones whose output is read.
+    """Ids of the stages to keep: those that ran for Spark jobs that succeeded, and those of other ones whose output is
+    read.
 
     A stage that another job of the trace listed first is counted there.
     """
@@ -120,9 +121,7 @@ def _ran(application: Application, jobs: list[SparkJob]) -> list[int]:
     ]
 
 
-def _job_of(
-    application: Application, jobs: list[SparkJob], dag: Dag, clock: Clock, survived: Counter[str]
-) -> Job:
+def _job_of(application: Application, jobs: list[SparkJob], dag: Dag, clock: Clock, survived: Counter[str]) -> Job:
     cpu = _task_cpus(jobs[0])
     slots = {executor: int(cores // cpu) for executor, cores in application.cores.items()}
     tables = [stage.table() for stage in dag.stages]
@@ -179,8 +178,8 @@ def template_of(application: Application, jobs: list[SparkJob], dag: Dag) -> str
     """A name that jobs of the same code share: what it is called, and a digest of that and of the shape of its DAG.
 
     It is called by the description that the user or Spark's SQL gave it, else by the call that submitted it, without
-    numbers, so that the run, the date or the threshold does not matter. The digest covers the whole description, the edges,
-    and of each stage its name and its operations, but not the numbers of tasks.
+    numbers, so that the run, the date or the threshold does not matter. The digest covers the whole description, the
+    edges, and of each stage its name and its operations, but not the numbers of tasks.
     """
     first = jobs[0].properties
     execution = first.get(PROPERTY["sql-execution"]) or ""
@@ -198,5 +197,3 @@ def size_of(input_bytes: int) -> str:
         return ""
     power = min(len(str(input_bytes)) - 1, 17)
     return f"{10 ** (power % 3)}{'bkmgtp'[power // 3]}"
-
-

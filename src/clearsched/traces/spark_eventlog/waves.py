@@ -1,9 +1,9 @@
 """Which executor slot ran a task, and whether it was new to the job, new to the stage, or neither.
 
-An executor of the simulator runs one task at a time. A Spark executor has several cores and does not note which of them ran
-a task, so a slot is a core of an executor, and the slots are rebuilt from the times: in the order of launch, a task goes to
-the slot of its executor that has been free for the longest. Spark notes a finish a moment after the core became free, so a
-task may be launched some ms before the noted finish of the one before it on its slot.
+An executor of the simulator runs one task at a time. A Spark executor has several cores and does not note which of them
+ran a task, so a slot is a core of an executor, and the slots are rebuilt from the times: in the order of launch, a task
+goes to the slot of its executor that has been free for the longest. Spark notes a finish a moment after the core became
+free, so a task may be launched some ms before the noted finish of the one before it on its slot.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def split_waves(tables: Sequence[np.ndarray], slots: Mapping[int, int]) -> tuple
     stage = np.repeat(np.arange(len(tables)), lengths)
     order = np.lexsort((stage, finish, launch))
     free_at = {
-        int(one): [(0, slot) for slot in range(slots.get(int(one), 0) or _most_at_once(launch, finish, executor == one))]
+        int(one): [
+            (0, slot) for slot in range(slots.get(int(one), 0) or _most_at_once(launch, finish, executor == one))
+        ]
         for one in np.unique(executor)
     }
     waves = np.zeros(len(launch), np.int8)

@@ -1,4 +1,4 @@
-"""Source spark-eventlog: logs written by hand for everything that occurs in real ones, and those of Spark's own codecs."""
+"""Source spark-eventlog: logs written by hand for what occurs in real ones, and those of Spark's own codecs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import lz4.frame
 import numpy as np
 import pyarrow as pa
 import pytest
-import test_recorder as recorder
 import zstandard
 
+import test_recorder as recorder
 from clearsched.errors import ClearschedError
 from clearsched.params.sources import SparkEventlogParams
 from clearsched.traces import Trace, read_trace
@@ -86,6 +86,7 @@ def task(
     speculative: bool = False,
     processor_ms: int | None = 3,
     read_bytes: int = 0,
+    kind: str = "",
 ) -> dict[str, Any]:
     info = {
         "Task ID": 0,
@@ -104,7 +105,7 @@ def task(
         "Event": "SparkListenerTaskEnd",
         "Stage ID": stage,
         "Stage Attempt ID": attempt,
-        "Task Type": "ResultTask",
+        "Task Type": kind,
         "Task End Reason": {"Reason": reason},
         "Task Info": info if partition is None else info | {"Partition ID": partition},
         "Task Metrics": metrics,
@@ -319,7 +320,7 @@ def test_order_of_submission(tmp_path: Path, times: Sequence[tuple[int, int]], p
 
 def test_adaptive_query(tmp_path: Path) -> None:
     """Two scans at once, each a Spark job; the aggregate of the first does not wait for the second, which goes on;
-    the join, submitted when the second has ended, reads both and waits for the aggregate that ended last.
+    the join, submitted when the second has ended, reads both.
     """
     events = [
         job(0, 0, (0, 10, 1, []), sql="0"),
@@ -337,6 +338,46 @@ def test_adaptive_query(tmp_path: Path) -> None:
     ]
     trace, _ = build(tmp_path, events)
     assert shape(trace) == [[(1, []), (1, []), (1, [0]), (1, [1, 2])]]
+
+
+def test_broadcast_join(tmp_path: Path) -> None:
+    """A table is collected to be broadcast while another is shuffled; the join has an edge from the shuffle only, but
+    it is submitted when both are there, and waits for both.
+    """
+    events = [
+        job(0, 0, (0, 10, 1, []), sql="0"),
+        job(1, 0, (1, 20, 1, []), sql="0"),
+        task(0, 0, 0, 5, kind="ResultTask"),
+        end(0),
+        task(1, 0, 0, 20, kind="ShuffleMapTask"),
+        end(1),
+        job(2, 20, (2, 20, 1, []), (3, 30, 1, [2]), sql="0"),
+        task(3, 0, 20, 25, kind="ResultTask"),
+        end(2),
+    ]
+    assert shape(build(tmp_path, events)[0]) == [[(1, []), (1, []), (1, [0, 1])]]
+    assert shape(build(tmp_path, events, sequence=False)[0]) == [[(1, []), (1, []), (1, [1])]]
+
+
+def test_result_of_the_same_dataset_is_not_its_shuffle() -> None:
+    """Dataset 10 is counted, then shuffled; the Spark job that skips the shuffle reads that, not the count."""
+    application = collect(
+        [
+            job(0, 0, (0, 10, 1, [])),
+            task(0, 0, 0, 5, kind="ResultTask"),
+            end(0),
+            job(1, 10, (1, 10, 1, []), (2, 20, 1, [1])),
+            task(1, 0, 10, 15, kind="ShuffleMapTask"),
+            task(2, 0, 15, 20, kind="ResultTask"),
+            end(1),
+            job(2, 30, (3, 10, 1, []), (4, 30, 1, [3])),
+            task(4, 0, 30, 40, kind="ResultTask"),
+            end(2),
+        ]
+    )
+    dag = connect(list(application.jobs.values()), application.stages, [0, 1, 2, 4], sequence=False)
+    assert [stage.id for stage in dag.stages] == [0, 1, 2, 4]
+    assert dag.parents[3] == (0, 1, 2)  # the shuffle, and the results of the Spark jobs that read the dataset before
 
 
 # --- tasks, attempts, executors --------------------------------------------------------------------------------------
@@ -684,14 +725,14 @@ def test_folder_of_applications(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("nothing", None, "nothing: no such file or folder"),
+        ("nothing", None, r"nothing: no such file or folder"),
         ("no*thing", None, r"no\*thing: no file fits this pattern"),
         ("empty/", None, "empty: no file in this folder"),
-        ("table.csv", b"a,b\n1,2\n", "table.csv: no Spark event log: its first line is no event"),
+        ("table.csv", b"a,b\n1,2\n", r"table.csv: no Spark event log: its first line is no event"),
         ("blank", b"", "blank: no job in it that can be used: 1 empty files"),
         ("idle", text([app_start()]), "idle: no job in it that can be used: 1 logs without a Spark job"),
-        ("failed", text([*two_stages()[:-1], end(0, "JobFailed")]), "failed: no job .* used: 1 jobs that failed"),
-        ("bad.gz", b"\x1f\x8bnonsense", "bad.gz: no job .* used: no Spark job at all"),
+        ("failed", text([*two_stages()[:-1], end(0, "JobFailed")]), r"failed: no job .* used: 1 jobs that failed"),
+        ("bad.gz", b"\x1f\x8bnonsense", r"bad.gz: no job .* used: no Spark job at all"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
@@ -707,7 +748,7 @@ def test_bad_input_is_one_line(tmp_path: Path, name: str, content: bytes | None,
 
 
 def test_path_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(ClearschedError, match="traces.path: source spark-eventlog needs an event log"):
+    with pytest.raises(ClearschedError, match=r"traces\.path: source spark-eventlog needs an event log"):
         write(None, tmp_path / "trace.parquet", SparkEventlogParams(), 0)
 
 
@@ -763,7 +804,7 @@ def recorded_queries() -> Events:
 
 @pytest.mark.parametrize("clock", ["wall", "processor"])
 def test_recorded_runs_give_the_recorders_profiles(tmp_path: Path, clock: Any) -> None:
-    """Stages, edges and task durations are those of the recorder, which has no wave `fresh` in a run: it is in the first."""
+    """Stages, edges and durations are the recorder's, whose timed runs have no `fresh`: it is first there."""
     trace, _ = build(tmp_path, recorded_queries(), job="job-group", clock=clock, sequence=False)
     runs = read_runs(recorded_queries())
     assert trace.num_profiles == len(runs) == 3

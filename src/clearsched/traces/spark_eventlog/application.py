@@ -55,6 +55,7 @@ class Stage:
         shape: name and operations of the stage, without what differs from run to run.
         attempts: six numbers an attempt at a task (`LAUNCH` and so on).
         done: partitions that have succeeded.
+        to_driver: whether its output is known to go to the driver, not to another stage.
         last_attempt: number of the latest attempt at the stage that had a task.
         input_bytes: read from files, by the tasks that count.
     """
@@ -67,6 +68,7 @@ class Stage:
     shape: str = ""
     attempts: array[int] = field(default_factory=lambda: array("q"))
     done: set[int | tuple[int, int]] = field(default_factory=set)
+    to_driver: bool = False
     last_attempt: int = 0
     input_bytes: int = 0
 
@@ -160,6 +162,7 @@ class Application:
             self.survived[STRAY] += 1
             return
         task = event.info
+        stage.to_driver = event.type == "ResultTask"
         if event.attempt > stage.last_attempt:
             self.survived[RETRIED] += event.attempt - stage.last_attempt
             stage.last_attempt = event.attempt

@@ -52,6 +52,9 @@ WAVES_MEANING = {
     "first_wave": "first task of an executor core in a stage of the job, if it had run another stage of it",
     "rest_wave": "later tasks of that core in the same stage",
 }
+LEVEL_MEANING = (
+    "executor cores that the job used, rounded down to a power of two; a job ran once, so its stages have one level"
+)
 DURATION_MEANING = {
     "processor": "processor time of a successful task (its deserialisation and its run), in ms, at least 1",
     "wall": "finish minus launch time of a successful task, in ms, at least 1",
@@ -206,8 +209,7 @@ def _metadata(
         "inputs_bytes": dict(list(inputs.items())[:NAMED_INPUTS]),
         "inputs": {"logs": len(logs), "files": len(inputs), "digest": digest_json(inputs)},
         "levels": sorted(levels),
-        "level_meaning": "executor cores that the job used, rounded down to a power of two; a job ran once, so its stages "
-        "have one level",
+        "level_meaning": LEVEL_MEANING,
         "waves": WAVES_MEANING,
         "duration": DURATION_MEANING[options.clock],
         "summary": asdict(summary),

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from clearsched.traces.spark_eventlog.application import SparkJob, Stage
 
@@ -41,10 +42,11 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
     1. its parents, those that were skipped replaced by the stage that put out the same dataset;
     2. the last stages of Spark jobs that read the same data and had ended before the stage's own Spark job was
        submitted: a sort waits for the samples of its input, a filter for the scalar that it compares with;
-    3. with `sequence`: if no parent is known, the last stages of the Spark jobs that had ended before its own was
-       submitted (those only for which no later one of them stands in); if parents are known but none is in its own
-       Spark job, the last stage of the Spark job that ended last before. The driver submitted a Spark job only then:
-       the hash table of a broadcast join comes without an edge between stages.
+    3. with `sequence`, if none of its parents is in its own Spark job: the last stages of the Spark jobs that had ended
+       before its own was submitted and that gave their result to the driver (those only for which no later one
+       stands in). The driver submitted its Spark job only then: actions follow each other, and the hash table of a
+       broadcast join comes without an edge between stages. Spark jobs that put out a shuffle, as those of the stages
+       of an adaptive query, have their readers among the stages.
 
     Args:
         jobs: the Spark jobs, in the order of their submission.
@@ -56,7 +58,7 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
     ran = [stages[stage_id] for stage_id in ran_ids]
     ran.sort(key=lambda stage: (started[stage.job], stage.rdd, stage.id))
     index = {stage.id: position for position, stage in enumerate(ran)}
-    by_rdd = {stage.rdd: position for position, stage in reversed(list(enumerate(ran)))}
+    by_rdd = {stage.rdd: place for place, stage in reversed(list(enumerate(ran))) if not stage.to_driver}
     results = {job.id: max(index.keys() & set(job.stage_ids), default=None) for job in jobs}
     readers: defaultdict[int, list[SparkJob]] = defaultdict(list)
     for job in jobs:
@@ -64,6 +66,7 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
             readers[rdd].append(job)
 
     parents: list[set[int]] = []
+    read: set[int] = set()
     elsewhere: list[tuple[int, int]] = []
     for position, stage in enumerate(ran):
         found: set[int] = set()
@@ -72,6 +75,7 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
             if not is_direct:
                 elsewhere.append((stage.id, parent_id))
             found |= known
+        read |= found
         for parent in tuple(found):
             for job in readers[ran[parent].rdd]:
                 result = results[job.id]
@@ -79,7 +83,11 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
                     found.add(index[result])
         found.discard(position)
         parents.append(found)
-    in_sequence = _add_sequence(jobs, ran, parents, results, index) if sequence else 0
+    in_sequence = 0
+    if sequence:
+        last = {job.id: index[result] for job in jobs if (result := results[job.id]) is not None}
+        to_driver = {job: place for job, place in last.items() if ran[place].to_driver or place not in read}
+        in_sequence = _add_sequence(jobs, ran, parents, to_driver)
     return Dag(tuple(ran), tuple(tuple(sorted(found)) for found in parents), tuple(elsewhere), in_sequence)
 
 
@@ -113,43 +121,29 @@ def _resolve(
 
 
 def _add_sequence(
-    jobs: Sequence[SparkJob],
-    ran: Sequence[Stage],
-    parents: list[set[int]],
-    results: Mapping[int, int | None],
-    index: Mapping[int, int],
+    jobs: Sequence[SparkJob], ran: Sequence[Stage], parents: list[set[int]], to_driver: Mapping[int, int]
 ) -> int:
-    """Add the edges of rule 3 to `parents`; return how many stages got one."""
+    """Add the edges of rule 3 to `parents`; return how many stages got one.
+
+    `to_driver` has the last stage of each Spark job that gave its result to the driver. Such a job stands in for those
+    that had ended before it was submitted, since it waits for them.
+    """
     own: defaultdict[int, list[int]] = defaultdict(list)
     for position, stage in enumerate(ran):
         own[stage.job].append(position)
-    ended = sorted((job.ended, index[result]) for job in jobs if job.ended and (result := results[job.id]) is not None)
-    ends = [end for end, _ in ended]
-    # A Spark job whose first stages wait for all that had ended before it stands in for those.
-    standing_in = sorted(
-        (job.ended, job.started) for job in jobs if job.ended and any(not parents[p] for p in own[job.id])
-    )
-    stand_in_ends = [end for end, _ in standing_in]
-    latest_start = [0]
-    for _, start in standing_in:
-        latest_start.append(max(latest_start[-1], start))
+    ended = sorted((job.ended, job.started, to_driver[job.id]) for job in jobs if job.ended and job.id in to_driver)
+    ends = [end for end, _, _ in ended]
+    latest_start = list(accumulate((start for _, start, _ in ended), max, initial=0))
     count = 0
     for job in jobs:
         last = bisect_left(ends, job.started)
-        if not last:
-            continue
-        first = bisect_right(ends, latest_start[bisect_left(stand_in_ends, job.started)])
-        waits = {result for _, result in ended[first:last]}
-        waits -= {parent for result in waits for parent in parents[result]}
+        first = bisect_right(ends, latest_start[last])
+        waits = {result for _, _, result in ended[first:last]}
         mine = set(own[job.id])
-        for position in own[job.id]:
-            if not parents[position]:
-                added = waits
-            elif not parents[position] & mine:
-                added = {ended[last - 1][1]}
-            else:
-                continue
-            added = {parent for parent in added if parent < position} - parents[position]
+        entries = [position for position in own[job.id] if not parents[position] & mine]
+        for position in entries:
+            implied = {parent for nearer in parents[position] for parent in parents[nearer]}
+            added = {parent for parent in waits if parent < position} - parents[position] - implied
             parents[position] |= added
             count += bool(added)
     return count

@@ -186,9 +186,16 @@ def template_of(application: Application, jobs: list[SparkJob], dag: Dag) -> str
     described = application.descriptions.get(int(execution), "") if execution.isdecimal() else ""
     called = first.get("spark.job.description") or described or dag.stages[-1].shape.split(";")[0]
     called = re.sub(r"\d+", "#", " ".join(called.split()))
-    shape = repr((called, dag.parents, [stage.shape for stage in dag.stages]))
-    digest = hashlib.sha256(shape.encode(errors="replace")).hexdigest()[:8]
+    # The digest of a stage covers its ancestors, so that the order of stages that run side by side does not matter.
+    digests: list[str] = []
+    for stage, parents in zip(dag.stages, dag.parents, strict=True):
+        digests.append(_digest([stage.shape, *sorted(digests[parent] for parent in parents)]))
+    digest = _digest([called, *sorted(digests)])
     return f"{called[:LABEL_LENGTH].strip()} {digest}"
+
+
+def _digest(words: list[str]) -> str:
+    return hashlib.sha256("\n".join(words).encode(errors="replace")).hexdigest()[:8]
 
 
 def size_of(input_bytes: int) -> str:

@@ -162,7 +162,7 @@ class Application:
             self.survived[STRAY] += 1
             return
         task = event.info
-        stage.to_driver = event.type == "ResultTask"
+        stage.to_driver = event.kind == "ResultTask"
         if event.attempt > stage.last_attempt:
             self.survived[RETRIED] += event.attempt - stage.last_attempt
             stage.last_attempt = event.attempt

@@ -130,7 +130,7 @@ class TaskEnd(Event):
     stage: int = field(name="Stage ID")
     info: TaskInfo = field(name="Task Info")
     attempt: int = field(name="Stage Attempt ID", default=0)
-    type: str = field(name="Task Type", default="")
+    kind: str = field(name="Task Type", default="")
     reason: EndReason = field(name="Task End Reason", default_factory=EndReason)
     metrics: TaskMetrics | None = field(name="Task Metrics", default=None)
 

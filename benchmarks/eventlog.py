@@ -3,8 +3,8 @@
     python benchmarks/eventlog.py                        # a generated log of 300 MB, plain and in every codec
     python benchmarks/eventlog.py --path FOLDER          # logs of your own
 
-The generated log has the events of a Spark 4 application in their proportions: task ends of 2.9 kB, which make up most of a
-log, task starts, stage events, one SQL execution with its plan for each job.
+The generated log has the kinds of events of a Spark 4 application: task ends, which make up most of a log, task starts,
+stage events, one SQL execution with its plan for each job.
 """
 
 from __future__ import annotations

@@ -15,6 +15,14 @@ class SparkEventlogParams(Section):
     job: Literal["sql-execution", "job-group", "application"] = Field(
         "sql-execution", description="what becomes one job: the Spark jobs of a SQL execution, job group or application"
     )
+    clock: Literal["wall", "processor"] = Field(
+        "wall", description="duration of a task: its finish minus its launch, or the processor time that it used"
+    )
+    sequence: bool = Field(
+        True,
+        description="whether a Spark job of a job that was submitted after another one had ended waits for it, also "
+        "where no stage of it reads that one's output",
+    )
 
 
 class Alibaba2018Params(Section):

@@ -1,0 +1,218 @@
+"""The events of a log that matter to a scheduler, read line by line.
+
+A log has one JSON object a line. Most of its bytes are events that are not needed and, in those that are, fields that
+are
+not: lines are skipped by how they begin, without parsing, and of the others only the fields below are taken out
+(msgspec passes over the rest, several times faster than making objects of it).
+
+The names and meanings of the fields are those of Spark's `JsonProtocol`, versions 2.0 to 4.x; what some of them do not
+write has a default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType, field
+
+HEAD = b'{"Event":"'
+SQL = "org.apache.spark.sql.execution.ui."
+
+
+class Event(msgspec.Struct, gc=False):
+    """Any event."""
+
+
+class RddInfo(msgspec.Struct, gc=False):
+    """A resilient distributed dataset (RDD); `scope` is the operation that made it, as JSON in a string."""
+
+    id: int = field(name="RDD ID")
+    name: str = field(name="Name", default="")
+    scope: str | None = field(name="Scope", default=None)
+
+
+class StageInfo(msgspec.Struct):
+    """A stage as a Spark job lists it. The first dataset is the one that the stage puts out."""
+
+    id: int = field(name="Stage ID")
+    num_tasks: int = field(name="Number of Tasks")
+    name: str = field(name="Stage Name", default="")
+    rdds: list[RddInfo] = field(name="RDD Info", default_factory=list)
+    parent_ids: list[int] = field(name="Parent IDs", default_factory=list)
+
+
+class ApplicationStart(Event):
+    """An application begins."""
+
+    id: str | None = field(name="App ID", default=None)
+
+
+class ExecutorInfo(msgspec.Struct, gc=False):
+    """What an executor has."""
+
+    cores: int = field(name="Total Cores", default=0)
+
+
+class ExecutorAdded(Event):
+    """An executor has joined."""
+
+    id: str = field(name="Executor ID")
+    info: ExecutorInfo = field(name="Executor Info", default_factory=ExecutorInfo)
+
+
+class ExecutorRemoved(Event):
+    """An executor has left: lost, or given back."""
+
+    id: str = field(name="Executor ID")
+    reason: str = field(name="Removed Reason", default="")
+
+
+class JobStart(Event):
+    """A Spark job was submitted; it lists every stage that it may need, also those that it will skip."""
+
+    id: int = field(name="Job ID")
+    submitted_ms: int | UnsetType = field(name="Submission Time", default=UNSET)
+    stages: list[StageInfo] = field(name="Stage Infos", default_factory=list)
+    properties: dict[str, str | None] | None = field(name="Properties", default=None)
+
+
+class Result(msgspec.Struct, gc=False):
+    """How a Spark job ended."""
+
+    result: str = field(name="Result", default="")
+
+
+class JobEnd(Event):
+    """A Spark job ended."""
+
+    id: int = field(name="Job ID")
+    result: Result = field(name="Job Result", default_factory=Result)
+
+
+class EndReason(msgspec.Struct, gc=False):
+    """How an attempt at a task ended."""
+
+    reason: str = field(name="Reason", default="")
+
+
+class TaskInfo(msgspec.Struct, gc=False):
+    """An attempt at a task. `index` counts within the attempt at its stage; only newer versions note the partition."""
+
+    index: int = field(name="Index")
+    launch_ms: int = field(name="Launch Time")
+    finish_ms: int = field(name="Finish Time")
+    partition: int = field(name="Partition ID", default=-1)
+    executor: str = field(name="Executor ID", default="")
+    speculative: bool = field(name="Speculative", default=False)
+    failed: bool = field(name="Failed", default=False)
+    killed: bool = field(name="Killed", default=False)
+
+
+class InputMetrics(msgspec.Struct, gc=False):
+    """What a task read from files."""
+
+    bytes_read: int = field(name="Bytes Read", default=0)
+
+
+class TaskMetrics(msgspec.Struct, gc=False):
+    """What an attempt used; the processor times (ns) are written since Spark 2.1."""
+
+    deserialize_ns: int = field(name="Executor Deserialize CPU Time", default=0)
+    run_ns: int | UnsetType = field(name="Executor CPU Time", default=UNSET)
+    input: InputMetrics | None = field(name="Input Metrics", default=None)
+
+
+class TaskEnd(Event):
+    """An attempt at a task ended."""
+
+    stage: int = field(name="Stage ID")
+    info: TaskInfo = field(name="Task Info")
+    attempt: int = field(name="Stage Attempt ID", default=0)
+    kind: str = field(name="Task Type", default="")
+    reason: EndReason = field(name="Task End Reason", default_factory=EndReason)
+    metrics: TaskMetrics | None = field(name="Task Metrics", default=None)
+
+
+class ExecutionStart(Event):
+    """The execution of a SQL query (or of an operation on data frames) begins."""
+
+    id: int = field(name="executionId")
+    description: str | None = field(name="description", default=None)
+
+
+class ExecutionEnd(Event):
+    """It ends."""
+
+    id: int = field(name="executionId")
+
+
+class AnyEvent(msgspec.Struct, gc=False):
+    """An event of which only the name is read."""
+
+    kind: str | UnsetType = field(name="Event", default=UNSET)
+
+
+KINDS: dict[str, type[Event]] = {
+    "SparkListenerApplicationStart": ApplicationStart,
+    "SparkListenerExecutorAdded": ExecutorAdded,
+    "SparkListenerExecutorRemoved": ExecutorRemoved,
+    "SparkListenerJobStart": JobStart,
+    "SparkListenerJobEnd": JobEnd,
+    "SparkListenerTaskEnd": TaskEnd,
+    SQL + "SparkListenerSQLExecutionStart": ExecutionStart,
+    SQL + "SparkListenerSQLExecutionEnd": ExecutionEnd,
+}
+DECODERS = {name.encode(): msgspec.json.Decoder(kind) for name, kind in KINDS.items()}
+ANY = msgspec.json.Decoder(AnyEvent)
+
+
+BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class NotAnEventError(ValueError):
+    """A line that is no JSON event, or lacks what its kind of event must have."""
+
+
+def parse_line(line: bytes) -> Event | None:
+    """The event of a line, None if it is of a kind that is not needed.
+
+    Raises:
+        NotAnEventError: the line is no event.
+    """
+    if line.startswith(HEAD):
+        decoder = DECODERS.get(line[len(HEAD) : line.find(b'"', len(HEAD))])
+        if decoder is None:
+            return None
+    elif not line.strip():
+        return None
+    else:  # other spacing, or the kind stands further back
+        decoder = DECODERS.get(kind_of(line).encode())
+        if decoder is None:
+            return None
+    try:
+        return decoder.decode(line)
+    except BROKEN:
+        raise NotAnEventError from None
+
+
+def kind_of(line: bytes) -> str:
+    """The kind of event of a line, wherever in it that stands.
+
+    Raises:
+        NotAnEventError: the line is no event.
+    """
+    try:
+        kind = ANY.decode(line).kind
+    except BROKEN:
+        raise NotAnEventError from None
+    if isinstance(kind, str):
+        return kind
+    raise NotAnEventError
+
+
+def from_dict(event: Mapping[str, Any]) -> Event | None:
+    """The same from a line that has been parsed."""
+    kind = KINDS.get(event["Event"])
+    return None if kind is None else msgspec.convert(event, kind)

@@ -50,7 +50,7 @@ class MixPart(Section):
 class TracesParams(Section):
     """Which job profiles are scheduled."""
 
-    source: Source | Literal["mix"] = Field(
+    source: Literal[Source, "mix"] = Field(
         "tpch-spark",
         description="data set: tpch-spark is embedded; tpch-decima is read from `path`, or downloaded if there is none",
     )

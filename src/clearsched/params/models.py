@@ -15,7 +15,6 @@ from clearsched.params.section import Section
 from clearsched.params.sources import Alibaba2018Params, AlibabaLikeParams, SparkEventlogParams, SyntheticParams
 
 Source = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic"]
-SourceOrMix = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic", "mix"]
 """Where profiles come from."""
 Heuristic = Literal["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"]
 Student = Literal["rule_list", "boosted_trees"]
@@ -51,9 +50,9 @@ class MixPart(Section):
 class TracesParams(Section):
     """Which job profiles are scheduled."""
 
-    source: SourceOrMix = Field(
+    source: Literal[Source, "mix"] = Field(
         "tpch-spark",
-        description="data set: tpch-spark is embedded; tpch-decima and alibaba-2018 are read from `path`, or downloaded; "
+        description="data set: tpch-spark is embedded; tpch-decima and alibaba-2018 are read from `path` or downloaded; "
         "spark-eventlog is read from `path`; alibaba-like and synthetic are generated; mix is several of them",
     )
     path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")

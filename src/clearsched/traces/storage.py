@@ -1,7 +1,7 @@
 """Traces on disk, read and written piece by piece: what a large one needs that does not fit into memory.
 
-A trace is a Parquet file, or an uncompressed Arrow file (`.arrow`): that is larger, and since it is mapped
-into memory, single profiles are read from it without touching the others.
+A trace is a Parquet file, or an uncompressed Arrow file (`.arrow`). Of both only the row groups (batches) are read that
+hold the profiles asked for. Arrow needs no unpacking and six times the disk: benchmarks/README.md has both measured.
 """
 
 from __future__ import annotations
@@ -141,13 +141,16 @@ class TraceFile:
         return pa.concat_tables(found).combine_chunks()
 
     def _mapped(self, profiles: np.ndarray) -> Iterator[pa.Table]:
-        with self._readable(), pa.memory_map(str(self.path)) as source:
-            reader = pa.ipc.open_file(source)
+        """Mapped to see which batches hold the profiles; those are read, since mapped pages stay in memory."""
+        with self._readable(), pa.memory_map(str(self.path)) as source, pa.OSFile(str(self.path)) as content:
+            reader, whole = pa.ipc.open_file(source), pa.ipc.open_file(content)
             for index in range(reader.num_record_batches):
-                batch = reader.get_batch(index)
-                number = batch["profile"].to_numpy()
-                if _any_between(profiles, number[0], number[-1]):
-                    yield pa.table(batch.take(pa.array(_positions(number, profiles))))
+                number = reader.get_batch(index)["profile"]
+                if not len(number) or not _any_between(profiles, number[0].as_py(), number[-1].as_py()):
+                    continue
+                batch = whole.get_batch(index)
+                batch.validate(full=True)
+                yield pa.table(batch.take(pa.array(_positions(batch["profile"].to_numpy(), profiles))))
 
     def _row_groups(self, profiles: np.ndarray) -> Iterator[pa.Table]:
         options: dict[str, Any] = {"page_checksum_verification": True, "buffer_size": 1 << 18, "pre_buffer": False}

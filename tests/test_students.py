@@ -246,6 +246,28 @@ def test_exported_boosted_trees_equal_xgboost(files, rows):
     np.testing.assert_allclose(tree_scores(trees, features), expected, atol=1e-5)
 
 
+def test_monotone_trees_keep_the_direction_of_every_feature(files, rows):
+    """Whatever the other features are: more work left never raises the score, to be the source never lowers it."""
+    choices = read_choices(files[3], "stage", "train")
+    settings = files[0].students.boosted_trees
+    free, held = (
+        pack(boosted_trees.learn(choices, settings, 1, monotone=monotone), NUM_FEATURES, "test")
+        for monotone in (False, True)
+    )
+    falls = {"free": 0, "held": 0}
+    for column, feature in enumerate(FEATURES):
+        if feature.monotone == 0:
+            continue
+        values = np.unique(rows[:, column])[:: feature.monotone]
+        for name, trees in (("free", free), ("held", held)):
+            changed = np.repeat(rows[::7], len(values), axis=0)
+            changed[:, column] = np.tile(values, len(rows[::7]))
+            steps = np.diff(scores(trees, changed).reshape(-1, len(values)), axis=1)
+            falls[name] += int((steps < -1e-6).sum())
+    assert falls["free"] > 0
+    assert falls["held"] == 0
+
+
 def test_the_limit_tree_equals_scikit_learn(rows):
     from sklearn.tree import DecisionTreeRegressor
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clearsched.decisions.reader import Choices
-from clearsched.problems.dag_jobs.features import NUM_FEATURES
+from clearsched.problems.dag_jobs.features import FEATURES, NUM_FEATURES
 from clearsched.problems.dag_jobs.trees import LEAF, pack, scores
 from clearsched.students.dataset import best_rows, subset
 
@@ -16,13 +16,20 @@ if TYPE_CHECKING:
     from clearsched.params.models import BoostedTreesParams
 
 
-def learn(choices: Choices, settings: BoostedTreesParams, seed: int) -> list[dict[str, Any]]:
+def learn(choices: Choices, settings: BoostedTreesParams, seed: int, *, monotone: bool = False) -> list[dict[str, Any]]:
     """Trees whose sum ranks the expert's best candidate first.
 
     Decisions with one candidate say nothing about ranking and are left out. One thread and the histogram method, so
     that the same decisions give the same trees on any machine.
+
+    Args:
+        choices: the expert's decisions.
+        settings: number, depth and weight of the trees.
+        seed: of xgboost.
+        monotone: hold the score to the direction of each feature that has one (`Feature.monotone`), so that the trees
+            can't say that a job with more work left is the better choice, all else equal.
     """
-    return export(train(choices, settings, seed))
+    return export(train(choices, settings, seed, monotone=monotone))
 
 
 def rescored(choices: Choices, settings: BoostedTreesParams, seed: int) -> Choices:
@@ -34,15 +41,15 @@ def rescored(choices: Choices, settings: BoostedTreesParams, seed: int) -> Choic
     return choices._replace(score=scores(trees, choices.features))
 
 
-def train(choices: Choices, settings: BoostedTreesParams, seed: int) -> Any:
-    """The fitted xgboost booster."""
+def train(choices: Choices, settings: BoostedTreesParams, seed: int, *, monotone: bool = False) -> Any:
+    """The fitted xgboost booster. See `learn`."""
     import xgboost
 
     real = subset(choices, ~choices.trivial)
     best = np.zeros(len(real.features), np.float32)
     best[best_rows(real)] = 1.0
     data = xgboost.DMatrix(real.features, best, qid=real.owner, nthread=1)
-    parameters = {
+    parameters: dict[str, Any] = {
         "objective": "rank:ndcg",
         "max_depth": settings.depth,
         "eta": settings.learning_rate,
@@ -51,6 +58,8 @@ def train(choices: Choices, settings: BoostedTreesParams, seed: int) -> Any:
         "nthread": 1,
         "seed": seed,
     }
+    if monotone:
+        parameters["monotone_constraints"] = tuple(feature.monotone for feature in FEATURES)
     return xgboost.train(parameters, data, settings.trees)
 
 

@@ -46,7 +46,8 @@ class AlibabaLikeParams(Section):
     dag_only: bool = Field(False, description="only jobs with an edge")
     max_tasks: int | None = Field(None, ge=1, description="most tasks of a stage; empty: as published, up to 47,476")
     duration: Literal["stage", "task"] = Field(
-        "stage", description="published durations to draw a stage's mean task duration from: of stages or of single tasks"
+        "stage",
+        description="published durations to draw a stage's mean task duration from: of stages or of single tasks",
     )
     spread: float = Field(
         0.5, ge=0, le=1.5, description="coefficient of variation of the task durations within a stage (not published)"

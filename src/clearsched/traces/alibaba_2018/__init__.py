@@ -122,10 +122,12 @@ def _write(
     from clearsched.traces.alibaba_2018.query import BatchTasks
 
     metadata = {"seed": seed, **origin, "reference": "Alibaba cluster-trace-v2018"}
-    with closing(BatchTasks(csv, work, options, seed, summary)) as tasks:
-        with trace_rows(out, summary, options.spread, options.model_dump(), metadata) as rows:
-            for table in tasks.batches():
-                rows.write(convert(table, options.after_parents, summary))
+    with (
+        closing(BatchTasks(csv, work, options, seed, summary)) as tasks,
+        trace_rows(out, summary, options.spread, options.model_dump(), metadata) as rows,
+    ):
+        for table in tasks.batches():
+            rows.write(convert(table, options.after_parents, summary))
 
 
 def convert(table: pa.Table, after_parents: bool, summary: Summary) -> Batch:
@@ -180,8 +182,9 @@ def _mean_s(
         duration = np.where(usable, np.maximum(end_s - begin, 0.0), 0.0)
     total, count = np.bincount(job, duration), np.bincount(job, usable)
     mean = np.where(count > 0, total / np.maximum(count, 1), 1.0)
-    summary.survive("tasks whose end_time is 0, missing or before start_time (the job's mean duration taken)",
-                    int((~usable).sum()))
+    summary.survive(
+        "tasks whose end_time is 0, missing or before start_time (the job's mean duration taken)", int((~usable).sum())
+    )
     duration = np.where(usable, duration, mean[job])
     summary.survive("tasks shorter than 1 s (1 s taken)", int((usable & (duration < 1)).sum()))
     return np.maximum(duration, 1.0)

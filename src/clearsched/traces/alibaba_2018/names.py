@@ -19,7 +19,7 @@ from clearsched.traces.trace import topological_order
 NUMBERED = re.compile(r"(?!MergeTask)[A-Za-z]+([0-9]+)((?:_[A-Za-z0-9]*)*)", re.ASCII)
 
 LARGEST = 2**31 - 1
-"""Task numbers above it are no numbers: none of the trace comes near, and they are packed with the job into an int64."""
+"""Task numbers above it are no numbers: the trace has none such, and they are packed with the job into an int64."""
 
 NO_NUMBER = LARGEST + 1
 """Stands for the number of a task without one; as the largest, it sorts these behind the others."""
@@ -131,5 +131,3 @@ def _expand(start: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def has_edge_pattern() -> str:
     """The regular expression of names that name a parent."""
     return r"^[A-Za-z]+[0-9]+(_[A-Za-z0-9]*)*_[0-9]+(_[A-Za-z0-9]*)*$"
-
-

@@ -1,6 +1,6 @@
 """`batch_task.csv` read by DuckDB: filtered, sorted by arrival of the job, given out in batches of bounded size.
 
-DuckDB keeps its tables and what does not fit into memory in a folder on disk, which is removed in the end.
+What does not fit into the memory that DuckDB may use goes to a folder on disk, which is removed in the end.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BatchTasks:
 
     def __init__(self, csv: Path, work: Path, options: Alibaba2018Params, seed: int, summary: Summary) -> None:
         self._csv, self._summary = csv, summary
-        self._db = duckdb.connect(str(work / "tasks.duckdb"))
+        self._db = duckdb.connect(":memory:")
         for name, value in (("memory_limit", MEMORY_LIMIT), ("temp_directory", str(work / "spill"))):
             self._db.execute(f"SET {name} = '{_quoted(value)}'")
         self._db.execute("SET enable_progress_bar = false")
@@ -170,8 +170,7 @@ class BatchTasks:
         self._db.unregister("drawn")
 
     def _value(self, query: str) -> Any:
-        row = self._db.execute(query).fetchone()
-        return row[0] if row else None
+        return self._db.execute(query).fetchall()[0][0]
 
 
 def _check_columns(csv: Path) -> None:

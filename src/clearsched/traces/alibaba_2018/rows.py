@@ -1,7 +1,7 @@
 """Rows of a trace built from arrays, for sources of millions of stages: no Python object a stage.
 
-A batch of J jobs and G stages is given by offsets: the stages of job j are the rows `job_start[j]` to `job_start[j + 1]`,
-the parents of row g are `parents[parent_start[g] : parent_start[g + 1]]`, numbered within their job.
+A batch of J jobs and G stages is given by offsets: the stages of job j are the rows `job_start[j]` to
+`job_start[j + 1]`, the parents of row g are `parents[parent_start[g] : parent_start[g + 1]]`, numbered within their job.
 """
 
 from __future__ import annotations
@@ -165,23 +165,25 @@ def trace_rows(
     Raises:
         ClearschedError: nothing was written to it: the trace would be empty.
     """
-    with atomic_path(out) as temporary:
-        with pq.ParquetWriter(temporary, TRACE, compression="zstd", write_page_checksum=True) as writer:
-            yield RowWriter(writer, summary, variation)
-            if not summary.jobs:
-                reasons = ", ".join(f"{count} {reason}" for reason, count in summary.skipped.items())
-                raise ClearschedError(
-                    f"traces.source {summary.source}: no job is left ({reasons or 'none was read'}); relax its options"
-                )
-            metadata = {
-                "source": summary.source,
-                "levels": [1],
-                "version": __version__,
-                "options": options,
-                **origin,
-                "summary": asdict(summary),
-            }
-            writer.add_key_value_metadata({PROVENANCE_KEY: json.dumps(metadata, sort_keys=True).encode()})
+    with (
+        atomic_path(out) as temporary,
+        pq.ParquetWriter(temporary, TRACE, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        yield RowWriter(writer, summary, variation)
+        if not summary.jobs:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in summary.skipped.items())
+            raise ClearschedError(
+                f"traces.source {summary.source}: no job is left ({reasons or 'none was read'}); relax its options"
+            )
+        metadata = {
+            "source": summary.source,
+            "levels": [1],
+            "version": __version__,
+            "options": options,
+            **origin,
+            "summary": asdict(summary),
+        }
+        writer.add_key_value_metadata({PROVENANCE_KEY: json.dumps(metadata, sort_keys=True).encode()})
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:

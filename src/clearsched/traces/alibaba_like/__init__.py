@@ -1,7 +1,7 @@
 """Jobs like those of Alibaba's cluster-trace-v2018, generated from its published marginals, for those without the file.
 
-Source of the marginals: the trace generator of "Characterizing and Synthesizing Task Dependencies of Data-Parallel Jobs in
-Alibaba Cloud", SoCC 2019; see docs/alibaba.md for what is matched and what is assumed.
+Source of the marginals: the trace generator of "Characterizing and Synthesizing Task Dependencies of Data-Parallel Jobs
+in Alibaba Cloud", SoCC 2019; see docs/alibaba.md for what is matched and what is assumed.
 """
 
 from __future__ import annotations

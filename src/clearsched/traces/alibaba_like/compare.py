@@ -66,16 +66,20 @@ def measure(trace_path: str | Path) -> Values:
     parts: dict[tuple[str, int | None], list[np.ndarray]] = {}
     try:
         with pq.ParquetFile(trace_path) as file:
+            if not set(columns) <= set(file.schema_arrow.names):
+                raise ClearschedError(f"{trace_path}: cannot be compared: it has no columns {', '.join(columns[-3:])}")
             for group in _whole_jobs(file, columns):
                 for key, values in _measure_rows(group).items():
                     parts.setdefault(key, []).append(values)
-    except (pa.ArrowException, OSError, KeyError) as error:
+    except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise ClearschedError(f"{trace_path}: cannot be compared with published quantiles: {reason}") from None
     found = {key: np.concatenate(arrays) for key, arrays in parts.items()}
     arrivals = found.pop(("arrival_s", None), np.empty(0))
     if len(arrivals) < 2 or not all(len(found.get((name, None), ())) for name in ("cpu", "memory")):
-        raise ClearschedError(f"{trace_path}: cannot be compared: it does not know arrivals, cpu and memory of two jobs")
+        raise ClearschedError(
+            f"{trace_path}: cannot be compared: it does not know arrivals, cpu and memory of two jobs"
+        )
     found["interval_s", None] = np.diff(arrivals)
     return found
 

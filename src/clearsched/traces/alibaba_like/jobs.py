@@ -9,7 +9,7 @@ import numpy as np
 
 from clearsched.params.sources import AlibabaLikeParams
 from clearsched.traces.alibaba_2018.rows import Batch
-from clearsched.traces.alibaba_like.marginals import LAST_GIVEN, marginal
+from clearsched.traces.alibaba_like.marginals import marginal
 
 MOST_STAGES = 199
 """Largest number of stages of a job in the published table."""
@@ -47,8 +47,8 @@ def shapes(min_stages: int, max_stages: int, dag_only: bool) -> Shapes:
     for stages, probability in enumerate(marginal("stages").pmf(MOST_STAGES), start=1):
         if min_stages <= stages <= max_stages:
             longest = min(stages, LONGEST_PATH)
-            path = marginal("critical_path", stages).pmf(longest) if stages > 1 else np.ones(1)
-            joint[stages - 1, :longest] = probability * path
+            paths = marginal("critical_path", stages).pmf(longest) if stages > 1 else np.ones(1)
+            joint[stages - 1, :longest] = probability * paths
     if dag_only:
         joint[:, 0] = 0.0
     joint /= joint.sum()
@@ -107,8 +107,8 @@ def _levels(generator: np.random.Generator, shape: Shapes, stages: np.ndarray, p
 
 
 def _parents(generator: np.random.Generator, job_start: np.ndarray, level: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets int64[G + 1] and parents int32[edges]: for each stage beyond level 1 one of the level above it, and others
-    of any level above.
+    """Offsets int64[G + 1] and parents int32[edges]: for each stage beyond level 1 one of the level above it, and
+    others of any level above.
     """
     rows = len(level)
     first_of_job = np.repeat(job_start[:-1], np.diff(job_start))

@@ -14,6 +14,9 @@ from typing import Any
 from clearsched import __version__
 from clearsched.errors import ClearschedError
 
+DOWNLOADS = Path("data/downloads")
+"""Where fetched data sets are kept, from the folder that a command runs in."""
+
 PROVENANCE_KEY = b"clearsched"
 
 

@@ -52,7 +52,7 @@ class TracesParams(Section):
 
     source: Literal[Source, "mix"] = Field(
         "tpch-spark",
-        description="data set: tpch-spark is embedded; tpch-decima and alibaba-2018 are read from `path`, else fetched; "
+        description="data set: tpch-spark is embedded; tpch-decima and alibaba-2018 are read from `path` or fetched; "
         "spark-eventlog is read from `path`; alibaba-like and synthetic are generated; mix is several of them",
     )
     path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")

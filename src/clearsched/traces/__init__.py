@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clearsched.errors import ClearschedError
+from clearsched.files import DOWNLOADS
 from clearsched.traces import tpch_decima, tpch_spark
 from clearsched.traces.sources import SOURCES, write, write_from_params
 from clearsched.traces.summary import Summary
@@ -36,7 +37,7 @@ def load(source: str, path: str | Path | None = None) -> Trace:
     if source == "tpch-spark":
         return tpch_spark.load(path)
     if source == "tpch-decima":
-        return tpch_decima.load(path if path is not None else tpch_decima.fetch(tpch_decima.DOWNLOADS))
+        return tpch_decima.load(path if path is not None else tpch_decima.fetch(DOWNLOADS))
     raise ClearschedError(f"traces.source: unknown source {source!r}: known are tpch-spark, tpch-decima")
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from clearsched.errors import ClearschedError
+from clearsched.files import DOWNLOADS
 from clearsched.traces.summary import Summary, summary_of
 from clearsched.traces.trace import Trace, make_trace, write_trace
 
@@ -47,9 +48,6 @@ class _ArrayUnpickler(pickle.Unpickler):
         if name == "_reconstruct":
             return np.zeros(()).__reduce__()[0]  # the same function under every numpy, wherever it keeps it
         return getattr(np, name)
-
-
-DOWNLOADS = Path("data/downloads")
 
 
 def write(path: Path | None, out: Path, options: None, seed: int) -> Summary:

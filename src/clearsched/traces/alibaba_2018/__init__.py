@@ -70,7 +70,7 @@ def locate(path: Path | None) -> Path:
         ClearschedError: there is none.
     """
     if path is None:
-        from clearsched.traces import DOWNLOADS
+        from clearsched.files import DOWNLOADS
 
         return fetch(DOWNLOADS)
     path = Path(path)

@@ -11,6 +11,7 @@ from scipy.stats import ks_1samp
 
 from clearsched.errors import ClearschedError
 from clearsched.params.sources import AlibabaLikeParams
+from clearsched.problems.dag_jobs.profiles import compile_profiles
 from clearsched.traces import read_trace
 from clearsched.traces.alibaba_2018.rows import POINTS, spread_factors
 from clearsched.traces.alibaba_like import compare_with_published, write
@@ -102,6 +103,14 @@ def test_arrivals_start_at_zero_and_never_fall(generated: Path) -> None:
     assert arrival[0] == 0
     assert (np.diff(arrival) >= 0).all()
     assert pc.count_distinct(trace.stages["query"]).as_py() > 100
+
+
+def test_the_simulator_takes_the_one_list_for_all_waves(tmp_path: Path) -> None:
+    write(None, tmp_path / "t.parquet", AlibabaLikeParams(jobs=50), seed=1)
+    trace = read_trace(tmp_path / "t.parquet")
+    arrays = compile_profiles(trace).arrays
+    assert (arrays.table == arrays.table[:, :, :1]).all()  # no wave is told from another, no warm-up is added
+    assert arrays.mean_ms == pytest.approx(measure(tmp_path / "t.parquet")["stage_s", None] * 1000)
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Rows of a trace built from arrays, for sources of millions of stages: no Python object a stage.
 
 A batch of J jobs and G stages is given by offsets: the stages of job j are the rows `job_start[j]` to
-`job_start[j + 1]`, the parents of row g are `parents[parent_start[g] : parent_start[g + 1]]`, numbered within their job.
+`job_start[j + 1]`, the parents of row g are `parents[parent_start[g] : parent_start[g + 1]]`, numbered within the job.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def test_monotone_trees_keep_the_direction_of_every_feature(files, rows):
     choices = read_choices(files[3], "stage", "train")
     settings = files[0].students.boosted_trees
     free, held = (
-        pack(boosted_trees.learn(choices, settings, 1, monotone=monotone), NUM_FEATURES, "test")
+        pack(boosted_trees.learn(choices, settings.model_copy(update={"monotone": monotone}), 1), NUM_FEATURES, "test")
         for monotone in (False, True)
     )
     falls = {"free": 0, "held": 0}

@@ -299,6 +299,9 @@ class BoostedTreesParams(Section):
     trees: int = Field(50, ge=1, le=1000, description="trees")
     depth: int = Field(3, ge=1, le=3, description="levels of questions in a tree")
     learning_rate: Rate = Field(0.3, description="share of each tree's answer that is added")
+    monotone: bool = Field(
+        False, description="hold the trees to the direction of each feature: for example, less work left is never worse"
+    )
 
 
 class LimitTreeParams(Section):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clearsched.params.models import BoostedTreesParams
 
 
-def learn(choices: Choices, settings: BoostedTreesParams, seed: int, *, monotone: bool = False) -> list[dict[str, Any]]:
+def learn(choices: Choices, settings: BoostedTreesParams, seed: int) -> list[dict[str, Any]]:
     """Trees whose sum ranks the expert's best candidate first.
 
     Decisions with one candidate say nothing about ranking and are left out. One thread and the histogram method, so
@@ -24,12 +24,12 @@ def learn(choices: Choices, settings: BoostedTreesParams, seed: int, *, monotone
 
     Args:
         choices: the expert's decisions.
-        settings: number, depth and weight of the trees.
+        settings: number, depth and weight of the trees; with `monotone` the score is held to the direction of each
+            feature that has one (`Feature.monotone`), so that the trees can't say that a job with more work left is
+            the better choice, all else equal.
         seed: of xgboost.
-        monotone: hold the score to the direction of each feature that has one (`Feature.monotone`), so that the trees
-            can't say that a job with more work left is the better choice, all else equal.
     """
-    return export(train(choices, settings, seed, monotone=monotone))
+    return export(train(choices, settings, seed))
 
 
 def rescored(choices: Choices, settings: BoostedTreesParams, seed: int) -> Choices:
@@ -41,7 +41,7 @@ def rescored(choices: Choices, settings: BoostedTreesParams, seed: int) -> Choic
     return choices._replace(score=scores(trees, choices.features))
 
 
-def train(choices: Choices, settings: BoostedTreesParams, seed: int, *, monotone: bool = False) -> Any:
+def train(choices: Choices, settings: BoostedTreesParams, seed: int) -> Any:
     """The fitted xgboost booster. See `learn`."""
     import xgboost
 
@@ -58,7 +58,7 @@ def train(choices: Choices, settings: BoostedTreesParams, seed: int, *, monotone
         "nthread": 1,
         "seed": seed,
     }
-    if monotone:
+    if settings.monotone:
         parameters["monotone_constraints"] = tuple(feature.monotone for feature in FEATURES)
     return xgboost.train(parameters, data, settings.trees)
 

@@ -43,7 +43,7 @@ def or_exit(check, *arguments):
 def sources(*names):
     """The source files of the package's parts `names` and of what all parts use, as inputs: a rule reruns when one changes.
 
-    `sources("traces", "workloads")` is src/clearsched/traces/**/*.py and src/clearsched/workloads.py.
+    `sources("traces", "workloads")` is src/clearsched/traces/**/*.py and src/clearsched/workloads/**/*.py.
     """
     package = Path(os.path.relpath(Path(clearsched.__file__).parent))
     found = [package / name for name in ("errors.py", "files.py", "schemas.py")]

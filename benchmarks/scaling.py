@@ -162,7 +162,7 @@ def draw_jobs(points: Sequence[Point]) -> style.Drawing:
 
 def _axes(axes: Any, x: str, y: str) -> None:
     axes.set_xscale("log")
-    axes.set_ylim(0, 1.15 * axes.dataLim.ymax)
+    axes.set_ylim(0, 1.15 * axes.dataLim.ymax or 1.0)  # memory may not grow at all
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     style.grid(axes, "both")

@@ -97,6 +97,26 @@ def draw_trace(path: str | Path, folder: str | Path, names: Sequence[str] | None
     return written
 
 
+def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = 150) -> list[Path]:
+    """Draw the evaluations of several scenarios side by side: `data_sets.svg`, `.png` and `.csv` in the folder `out`.
+
+    Args:
+        folders: `results/<scenario>` each.
+        out: made if it is not there.
+        dpi: resolution of the PNG, dots an inch.
+
+    Raises:
+        ClearschedError: a folder has no evaluation, or two have the same name.
+    """
+    import matplotlib
+
+    from clearsched.figures import data_sets, style
+
+    with matplotlib.rc_context(style.RC):
+        drawing = data_sets.draw_folders([Path(folder) for folder in folders])
+        return style.save(drawing, Path(out) / "data_sets", dpi)
+
+
 def _known(name: str, names: Sequence[str]) -> None:
     if name not in names:
         raise ClearschedError(f"figures: unknown figure {name!r}; known are {', '.join(names)}")

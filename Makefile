@@ -5,7 +5,7 @@ VENV := .venv
 # The commands below come from the environment made here.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-SCENARIO = $(shell sed -n 's/^scenario:[ ]*\([^ \#]*\).*/\1/p' params.yaml)
+SCENARIO = $(shell $(VENV)/bin/clearsched params scenario)
 RESULTS = results/$(SCENARIO)
 PIP_INSTALL = pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 # Two test processes at once; the tests of one file stay together, since they share what they computed.

@@ -1,6 +1,6 @@
 # From job traces to a scheduler that a person can read: `snakemake --cores 2`, `snakemake -n`.
 # Every choice is in params.yaml (docs/params.md); a rule calls the command of its name, teacher_train `clearsched
-# teacher train`, and writes below results/<scenario>/.
+# teacher train`, and writes below results/<scenario>/. Several scenarios at once: docs/workflow.md.
 
 
 include: "workflow/rules/common.smk"
@@ -25,7 +25,4 @@ report: "workflow/report/workflow.rst"
 rule all:
     default_target: True
     input:
-        expand("<results>/figures/{figure}.svg", figure=FIGURES),
-        expand("<results>/students/{student}.txt", student=STUDENTS),
-        "<results>/evaluation/comparison.txt",
-        "<results>/evaluation/metrics.json",
+        RESULTS,

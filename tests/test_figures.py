@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.path import Path as Curve
 
 from clearsched import figures
 from clearsched.errors import ClearschedError
+from clearsched.figures import dag_gallery, published_quantiles
+from clearsched.figures.layering import lay_out, spread
 from clearsched.files import write_json
-from clearsched.schemas import COMPARISON, EPISODES, JOBS, LEARNING_CURVE, TASKS, write_table
+from clearsched.schemas import COMPARISON, EPISODES, JOBS, LEARNING_CURVE, TASKS, WORKLOADS, write_table
+from clearsched.traces import make_trace, write_trace
+from toys import stage, toy_rows, toy_trace
 
 POLICIES = [("fair", "heuristic"), ("capped_srpt", "heuristic"), ("teacher", "teacher"), ("rule_list", "student")]
 
@@ -69,8 +75,91 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"if": "otherwise", "score": 0.0, "share": 0.8},
     ]
     limits = [{"if": "job_work_left_s < 40 s", "limit_share": 0.3}, {"if": "otherwise", "limit_share": 0.8}]
+    write_trace(folder / "traces" / "trace.parquet", toy_trace([[stage(2), stage(1, [0])], [stage(3)]]))
+    arrivals = [{"split": "test", "episode": 0, "job": i, "profile": i % 2, "arrival_ms": 900 * i} for i in range(4)]
+    episodes_of_jobs = pa.Table.from_pylist([row | {"duration_seed": 1} for row in arrivals], schema=WORKLOADS)
+    write_table(folder / "traces" / "workloads.parquet", episodes_of_jobs, WORKLOADS, {})
     write_json(folder / "students" / "rule_list.json", {"name": "rule_list", "rules": rules, "limit_rules": limits})
     return folder
+
+
+@pytest.fixture(scope="module")
+def arriving(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of three jobs that arrive after 0, 2 and 62 s; the work is 2, 2 and 8 executor-seconds."""
+    of: dict[str, Any] = {"first_wave": 1000, "rest_wave": 1000, "fresh": 1000}
+    jobs = [[stage(1, **of), stage(1, [0], **of)], [stage(2, **of)], [stage(4, **of), stage(4, [0], **of)]]
+    rows = toy_rows(jobs)
+    for row in rows:
+        row["arrival_ms"] = (0, 2000, 62_000)[row["profile"]]
+    path = tmp_path_factory.mktemp("trace") / "trace.parquet"
+    write_trace(path, make_trace(rows, {"source": "toy"}, "toy"))
+    return path
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_the_figures_of_a_trace(arriving: Path, tmp_path: Path) -> None:
+    written = figures.draw_trace(arriving, tmp_path, dpi=60)
+    drawn = {path.name for path in written if path.suffix == ".svg"}
+    assert drawn == {"dag_gallery.svg", "job_sizes.svg", "arrivals.svg"}
+    per_second = table(tmp_path / "arrivals.csv")
+    assert len(per_second) == 63
+    filled = [(row["start_s"], row["jobs"], float(row["busy_executors"])) for row in per_second if row["jobs"] != "0"]
+    assert filled == [("0", "1", 2.0), ("2", "1", 2.0), ("62", "1", 8.0)]
+    sizes = table(tmp_path / "job_sizes.csv")
+    work = [(float(row["value"]), float(row["share"])) for row in sizes if row["quantity"] == "work"]
+    assert work == [(2.0, 1.0), (2.0, pytest.approx(1 / 3))]
+    gallery = table(tmp_path / "dag_gallery.csv")
+    assert {row["query"] for row in gallery} == {"q0", "q2"}, "jobs with an edge are shown first"
+    assert [float(row["work_share"]) for row in gallery] == [0.5] * 4
+
+
+def test_a_trace_without_arrivals_has_no_picture_of_them(tmp_path: Path) -> None:
+    write_trace(tmp_path / "t.parquet", toy_trace([[stage(1), stage(1, [0])]]))
+    with pytest.raises(ClearschedError, match="has no arrival times"):
+        figures.draw_trace(tmp_path / "t.parquet", tmp_path / "out", ["arrivals"])
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ClearschedError, match="known are dag_gallery"):
+        figures.draw_trace(tmp_path / "t.parquet", tmp_path / "out", ["jct_cdf"])
+
+
+def test_published_quantiles_are_drawn_side_by_side() -> None:
+    rows = [
+        {"quantity": quantity, "quantile": q, "published": 10.0**q, "generated": 9.0**q}
+        for quantity in ("stages a job", "critical path of a job of 3 stages")
+        for q in (0.0, 0.5, 1.0)
+    ]
+    drawing = published_quantiles.draw_table(rows)
+    shown = [axes for axes in drawing.figure.axes if axes.axison]
+    assert [axes.get_title(loc="left") for axes in shown] == ["stages a job"]
+    assert len(drawing.rows) == 6
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_edge_of_a_layered_drawing_runs_through_a_stage(seed: int) -> None:
+    """Each edge is followed in small steps along its curve; the boxes of stages are not entered."""
+    rng = np.random.default_rng(seed)
+    parents = [sorted(rng.choice(s, rng.integers(0, min(s, 3) + 1), replace=False).tolist()) for s in range(14)]
+    layout = lay_out(parents)
+    assert all(layout.layer[p] < layout.layer[s] for s in range(14) for p in parents[s])
+    boxes = np.array(list(zip(layout.layer, layout.y, strict=True)))
+    for i, (x, y) in enumerate(boxes):
+        assert all(x != a or abs(y - b) >= 1 - 1e-9 for a, b in boxes[:i])
+    half = np.array([dag_gallery.HALF_WIDTH - 1e-6, dag_gallery.HALF_HEIGHT])
+    assert len(layout.edges) == sum(map(len, parents))
+    for parent, child, passed in layout.edges:
+        points, codes = dag_gallery.edge_path([tuple(boxes[parent]), *passed, tuple(boxes[child])])
+        curve = np.concatenate(list(Curve(points, codes).to_polygons(closed_only=False)))
+        between = np.linspace(curve[:-1], curve[1:], 20).reshape(-1, 2)
+        assert not (np.abs(between[:, None] - boxes[None]) < half).all(axis=2).any(), (parent, child)
+
+
+def test_places_are_moved_as_little_as_the_distances_allow() -> None:
+    """Two stages that want one place stand half a slot to each side of it; one far away is left alone."""
+    assert spread([3.0, 3.0, 9.0], [True, True, True]) == [2.5, 3.5, 9.0]
 
 
 @pytest.mark.parametrize("name", figures.NAMES)

@@ -15,17 +15,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY
 from clearsched.problems.dag_jobs.profiles import compile_profiles
 from clearsched.schemas import TRACE, write_table
 from clearsched.traces import (
+    Summary,
     Trace,
     describe,
     load,
     load_profiles,
     make_trace,
+    measures,
     read_trace,
     tpch_decima,
     tpch_spark,
@@ -33,6 +37,8 @@ from clearsched.traces import (
     write_from_params,
     write_trace,
 )
+from clearsched.traces.summary import summary_of
+from conftest import ROOT
 from toys import stage, toy_rows, toy_trace
 
 TOY = [[stage(2), stage(1, [0])], [stage(3, fresh={1: [50], 4: [70, 80]})]]
@@ -92,11 +98,104 @@ def test_levels_are_those_that_occur_if_none_are_declared() -> None:
     assert make_trace(toy_rows(TOY), {}, "toy").levels == (1, 4)
 
 
-def test_describe_and_validate(path: Path) -> None:
-    counts = describe(path)
-    assert (counts["profiles"], counts["stages"], counts["tasks"], counts["edges"]) == (2, 3, 6, 1)
-    assert counts["mean_work_executor_s"] == {"tiny": pytest.approx(0.03)}  # two jobs of three tasks of 10 ms
+def test_validate(path: Path) -> None:
     assert validate(path).num_profiles == 2
+
+
+# Description -------------------------------------------------------------------------------------------------------
+
+
+def test_describe_a_trace_counted_by_hand(tmp_path: Path) -> None:
+    """A diamond 0 -> (1, 2) -> 3 with a short cut 0 -> 3, then a single stage; the second job arrives after 6 s."""
+
+    def of(num_tasks: int, parents: list[int], ms: int) -> dict[str, Any]:
+        # Three lists of measurements; their mean is `ms`.
+        return stage(num_tasks, parents, first_wave={1: [ms - 10, ms]}, rest_wave={1: [ms + 10]}, fresh=ms)
+
+    diamond = [of(2, [], 1000), of(4, [0], 3000), of(1, [0], 500), of(1, [0, 1, 2], 2000)]
+    rows = toy_rows([diamond, [of(3, [], 4000)]])
+    for row in rows:
+        row |= {"arrival_ms": 6000 * row["profile"], "cpu": 0.5 + row["profile"], "memory": None}
+    metadata = {"source": "toy", "summary": Summary("toy", skipped={"jobs without a stage": 3}).to_metadata()}
+    write_trace(tmp_path / "t.parquet", make_trace(rows, metadata, "toy"))
+    found = describe(tmp_path / "t.parquet", executors=10)
+    assert found["source"] == "toy"
+    counts = {"jobs": 2, "templates": 2, "stages": 5, "tasks": 11, "edges": 5, "levels_executors": [1]}
+    assert found["counts"] == counts
+
+    def ends(name: str) -> tuple[float, float]:
+        return found["quantiles"][name]["min"], found["quantiles"][name]["max"]
+
+    assert ends("depth of a job (stages)") == (1, 3)
+    assert ends("work of a job (executor-s)") == (12.0, 2 + 12 + 0.5 + 2)
+    assert ends("longest chain of a job (s)") == (4.0, 1 + 3 + 2)
+    assert ends("parallelism of a job (executors)") == (16.5 / 6, 3.0)
+    assert ends("between two arrivals (s)") == (6.0, 6.0)
+    assert ends("cpu of a task (cores)") == (0.5, 1.5)
+    assert "memory of a task (% of a machine)" not in found["quantiles"]
+    assert found["quantiles"]["stages a job"]["median"] == 2.5
+    load = {"work_executor_s": 28.5, "arrival_span_s": 6.0, "jobs_per_hour": 1200.0, "busy_executors": 28.5 / 6}
+    assert found["load"] == pytest.approx(load | {"executors": 10, "load": 28.5 / 60})
+    assert found["defects"] == {"skipped": {"jobs without a stage": 3}, "survived": {}}
+
+
+def test_a_description_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Row groups end inside jobs, pieces too; an independent, slower count gives the same."""
+    trace = tpch_spark.load()
+    pq.write_table(pq.read_table(ROOT / "data/tpch-spark.parquet"), tmp_path / "t.parquet", row_group_size=7)
+    monkeypatch.setattr(measures, "ROWS", 11)
+    found = measures.measure(tmp_path / "t.parquet")
+    work = compile_profiles(trace)
+    jobs_of_trace = trace.jobs.sort_by("profile")
+    assert found.tasks.tolist() == jobs_of_trace["tasks"].to_pylist()
+    assert found.stages.tolist() == jobs_of_trace["stages"].to_pylist()
+    assert found.edges == len(trace.edges)
+    assert found.work_s.sum() == pytest.approx(summary_of(trace, "x").work_executor_s)
+    assert np.corrcoef(found.work_s, work.work_ms)[0, 1] > 0.99  # the simulator weighs waves
+    stages = trace.stages.to_pylist()
+    chain: dict[tuple[int, int], int] = {}
+    for row in stages:
+        before = [chain[row["profile"], parent] for parent in row["parents"]]
+        chain[row["profile"], row["stage"]] = 1 + max(before, default=0)
+    depth = [max(chain[p, s] for p, s in chain if p == profile) for profile in range(3)]
+    assert found.depth[:3].tolist() == depth
+    jobs = np.array([0, 5, 60])
+    rows = measures.rows_of(tmp_path / "t.parquet", jobs, found.first_rows)
+    expected = [row for row in stages if row["profile"] in jobs]
+    assert [(r["profile"], r["stage"], r["num_tasks"]) for r in rows.to_pylist()] == [
+        (r["profile"], r["stage"], r["num_tasks"]) for r in expected
+    ]
+
+
+def test_describe_a_source_by_its_name() -> None:
+    found = describe("tpch-spark")
+    assert (found["counts"]["jobs"], found["counts"]["templates"]) == (110, 22)
+    assert found["defects"] == {"skipped": {}, "survived": {}}
+    assert found["load"]["arrival_span_s"] is None
+
+
+def test_describe_on_the_command_line(path: Path) -> None:
+    answer = CliRunner().invoke(app, ["traces", "describe", str(path)])
+    assert answer.exit_code == 0, answer.output
+    for word in ("tasks a stage", "p99", "executor-hours", "does not stand in this file"):
+        assert word in answer.output
+    as_json = CliRunner().invoke(app, ["traces", "describe", str(path), "--json"])
+    assert json.loads(as_json.output)["counts"]["stages"] == 3
+
+
+@pytest.mark.parametrize("text", [b"", b"PAR1", b"one,two\n1,2\n"])
+def test_describe_what_is_no_trace(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "t.parquet").write_bytes(text)
+    assert "not a trace" in refusal(lambda: describe(tmp_path / "t.parquet"))
+
+
+def test_describe_refusals(tmp_path: Path) -> None:
+    assert "neither a file nor a source" in refusal(lambda: describe(tmp_path / "none.parquet"))
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    assert "missing ['profile'" in refusal(lambda: describe(tmp_path / "a.parquet"))
+    rows = toy_rows([[stage(1, [1]), stage(1, [0])]])
+    write_table(tmp_path / "c.parquet", pa.Table.from_pylist(rows, schema=TRACE), TRACE, {})
+    assert "cycle" in refusal(lambda: describe(tmp_path / "c.parquet"))
 
 
 # Broken files ------------------------------------------------------------------------------------------------------

@@ -77,14 +77,71 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 FIGURES = {f"figures_draw_{name}" for name in ("jct_by_policy", "jct_cdf", "gantt", "learning_curve", "rules")}
+OF_TRACE = {f"figures_draw_{name}" for name in ("dag_gallery", "job_sizes", "arrivals")}
 FROM_STUDENTS = {"students_fit", "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
 FROM_TEACHER = {"teacher_train", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
-EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *FROM_TEACHER}
+EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *FROM_TEACHER, *OF_TRACE}
+OF_PROFILES = {"figures_draw_dag_gallery", "figures_draw_job_sizes"}
 
 
 def test_a_fresh_folder_needs_everything(tmp_path: Path) -> None:
     rules = planned(workplace(tmp_path))
     assert set(rules) == {"all", *EVERYTHING, *(f"params_{stage}" for stage in STAGES)}
+
+
+def overlays(folder: Path, **texts: str) -> str:
+    """Files of scenarios, and the setting that lists them."""
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return f"scenarios=[{', '.join(str(folder / f'{name}.yaml') for name in texts)}]"
+
+
+def test_several_scenarios_are_planned_in_one_run(tmp_path: Path) -> None:
+    """The rules of one scenario as often as there are scenarios, and one comparison of them."""
+    listed = overlays(tmp_path, few="workload: {executors: 3}", many="scenario: lots\nworkload: {executors: 5}")
+    rules = planned(workplace(tmp_path), "--config", listed)
+    each = {*EVERYTHING, *(f"params_{stage}" for stage in STAGES)}
+    assert rules == dict.fromkeys(each, 2) | {"all": 1, "figures_compare": 1}
+    answer = snakemake(tmp_path, "--summary", "--config", listed)
+    made = {line.split("\t")[0] for line in answer.stdout.splitlines()[1:]}
+    for file in ("few/evaluation/metrics.json", "lots/traces/trace.parquet", "figures/data_sets.svg"):
+        assert f"results/{file}" in made
+    assert not any(path.startswith("results/tiny/") for path in made)
+
+
+def test_a_figure_of_one_source_is_planned_for_that_source_alone(tmp_path: Path) -> None:
+    listed = overlays(tmp_path, a="seed: 2", like="traces: {source: alibaba-like}")
+    rules = planned(workplace(tmp_path), "--config", listed)
+    assert (rules["figures_draw_published_quantiles"], rules["figures_draw_job_sizes"]) == (1, 2)
+
+
+def test_another_source_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Unless the user named the scenario: what is named is taken as it is."""
+    workplace(tmp_path)
+    paths = {}
+    for name, given in {"default": "seed=1", "swapped": "traces={source: synthetic}"}.items():
+        answer = snakemake(tmp_path, "--summary", "--config", given, config=None)
+        assert answer.returncode == 0, answer.stderr
+        paths[name] = {line.split("\t")[0].split("/")[1] for line in answer.stdout.splitlines()[1:]}
+    assert paths == {"default": {"default"}, "swapped": {"synthetic"}}
+    target = "results/default/traces/trace.parquet"
+    answer = snakemake(tmp_path, target, "-n", "--config", "traces={source: synthetic}", config=None)
+    assert answer.returncode == 2
+    assert "write 'scenario: synthetic' into params.yaml" in complaint(answer)
+
+
+@pytest.mark.parametrize(
+    ("texts", "part"),
+    [
+        ({"a": "scenario: x", "b": "scenario: x"}, "a second scenario with the name x"),
+        ({"a": "workloads: {}", "b": ""}, "a.yaml: workloads: unknown key"),
+        ({"a": "students: {names: [rule_list]}", "b": ""}, "students.names must be the same"),
+    ],
+)
+def test_scenarios_that_do_not_fit_are_one_line(tmp_path: Path, texts: dict[str, str], part: str) -> None:
+    answer = snakemake(workplace(tmp_path), "-n", "--config", overlays(tmp_path, **texts))
+    assert answer.returncode == 2
+    assert part in complaint(answer)
 
 
 @pytest.mark.workflow
@@ -96,14 +153,14 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "rerun"),
     [
-        ("figures={dpi: 61}", FIGURES),
-        ("evaluation={bootstrap: 201}", {"evaluation_run", *FIGURES}),
+        ("figures={dpi: 61}", FIGURES | OF_TRACE),
+        ("evaluation={bootstrap: 201}", {"evaluation_run", *FIGURES, *OF_TRACE}),
         ("students={boosted_trees: {trees: 6}}", FROM_STUDENTS),
         ("decisions={episodes: 3}", {"decisions_log", *FROM_STUDENTS}),
         ("teacher={improve: {iterations: 1}}", FROM_TEACHER),
         ("heuristics={weighted_fair: {alpha_step: 1.0}}", {"heuristics_tune", *FROM_TEACHER}),
         ("workload={load: 0.5}", EVERYTHING - {"traces_build"}),
-        ("seed=8", EVERYTHING - {"traces_build"}),
+        ("seed=8", EVERYTHING - {"traces_build", *OF_PROFILES}),
         ("traces={source: tpch-decima}", EVERYTHING),
     ],
 )

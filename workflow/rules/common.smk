@@ -1,6 +1,7 @@
 # Functions and settings that all rules share. Included first: params.yaml is checked before Snakemake reads it.
 
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -9,8 +10,7 @@ from snakemake.utils import min_version
 
 import clearsched
 from clearsched.errors import ClearschedError
-from clearsched.params import STAGES, read_overrides, read_yaml, settings, stage_values
-from clearsched.params import parse as parse_params
+from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
 
 min_version("9.14")
 
@@ -71,6 +71,16 @@ def trace_files(traces):
     or_exit(require, path)
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     return [file.as_posix() for file in files if file.is_file()]
+
+
+def check_targets(targets, scenarios):
+    """DVC asks for files of the folder that `scenario` in params.yaml names; say so where the results go elsewhere."""
+    if any(str(target).startswith("results/default/") for target in targets) and "default" not in scenarios:
+        name = next(iter(scenarios))
+        raise ClearschedError(
+            f"scenario: the results of this data set go to results/{name}, not to results/default: "
+            f"write 'scenario: {name}' into params.yaml"
+        )
 
 
 if Path("params.yaml").is_file():

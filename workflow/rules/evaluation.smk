@@ -21,7 +21,7 @@ rule evaluation_run:
             "<results>/evaluation/comparison.txt",
             caption="../report/comparison.rst",
             category="Comparison",
-            labels={"result": "table of all policies"},
+            labels={"result": "table of all policies", **LABELS},
         ),
         metrics="<results>/evaluation/metrics.json",
     log:

@@ -1,15 +1,28 @@
 # Pictures: a rule each, since each reads other files and has its own caption.
 
-from clearsched.figures import INPUTS
+from clearsched.figures import INPUTS, OF_SOURCES
 
-# The picture of the rules needs the student whose rules it shows.
-FIGURES = [
-    figure
-    for figure, files in INPUTS.items()
-    if all(Path(file).stem in STUDENTS for file in files if file.startswith("students/"))
+
+def figures_of(params):
+    """The figures of a scenario: that of the rules needs the student whose rules it shows, some are of one source."""
+    return [
+        figure
+        for figure, files in INPUTS.items()
+        if all(Path(file).stem in STUDENTS for file in files if file.startswith("students/"))
+        and params.traces.source in OF_SOURCES.get(figure, [params.traces.source])
+    ]
+
+
+FIGURES = {name: figures_of(params) for name, params in SCENARIOS.items()}
+COMPARED = ["results/figures/data_sets.svg"] if MANY else []
+RESULTS = [
+    *(f"results/{name}/figures/{figure}.svg" for name, figures in FIGURES.items() for figure in figures),
+    *in_each(*(f"students/{student}.txt" for student in STUDENTS)),
+    *in_each("evaluation/comparison.txt", "evaluation/metrics.json"),
+    *COMPARED,
 ]
 
-for FIGURE in FIGURES:
+for FIGURE in dict.fromkeys(figure for figures in FIGURES.values() for figure in figures):
 
     rule:
         name:
@@ -17,13 +30,13 @@ for FIGURE in FIGURES:
         input:
             params="<results>/params/figures.json",
             results=expand("<results>/{file}", file=INPUTS[FIGURE]),
-            code=sources("figures", "evaluation/names"),
+            code=sources("figures", "evaluation/names", "evaluation/statistics", "traces"),
         output:
             svg=report(
                 f"<results>/figures/{FIGURE}.svg",
                 caption=f"../report/{FIGURE}.rst",
                 category="Figures",
-                labels={"figure": FIGURE.replace("_", " ")},
+                labels={"figure": FIGURE.replace("_", " "), **LABELS},
             ),
             png=f"<results>/figures/{FIGURE}.png",
             csv=f"<results>/figures/{FIGURE}.csv",
@@ -42,3 +55,37 @@ for FIGURE in FIGURES:
             "picture {params.figure}"
         shell:
             "clearsched figures draw {params.figure} --params {input.params:q} --results {params.folder:q} > {log:q} 2>&1"
+
+
+if MANY:
+
+    rule figures_compare:
+        input:
+            params=in_each("params/figures.json"),
+            episodes=in_each("evaluation/episodes.parquet"),
+            code=sources("figures", "evaluation/names", "evaluation/statistics", "traces"),
+        output:
+            svg=report(
+                "results/figures/data_sets.svg",
+                caption="../report/data_sets.rst",
+                category="Figures",
+                labels={"figure": "data sets", "scenario": "all"},
+            ),
+            png="results/figures/data_sets.png",
+            csv="results/figures/data_sets.csv",
+        log:
+            "results/figures/logs/figures_compare.log",
+        benchmark:
+            "results/figures/benchmarks/figures_compare.tsv"
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        params:
+            folders=[f"results/{name}" for name in SCENARIOS],
+            dpi=PARAMS.figures.dpi,
+            folder=lambda wildcards, output: Path(output.svg).parent,
+        message:
+            "data sets side by side"
+        shell:
+            "clearsched figures compare {params.folders:q} --out {params.folder:q} --dpi {params.dpi} > {log:q} 2>&1"

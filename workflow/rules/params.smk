@@ -2,17 +2,54 @@
 # the files it is in, and so reruns only what depends on it.
 
 GIVEN = workflow.config_settings.config
-PARAMS = or_exit(
-    parse_params,
-    read_overrides(config, GIVEN),
+SCENARIOS = or_exit(
+    read_scenarios,
+    config,
+    GIVEN,
     "params.yaml with --config" if GIVEN else "params.yaml",
 )
+PARAMS = next(iter(SCENARIOS.values()))
+MANY = len(SCENARIOS) > 1
+
+# A single scenario has its name in all paths; of several, the name is a wildcard.
+FOLDER = "results/{scenario}" if MANY else f"results/{PARAMS.scenario}"
+# How the report tells the results of several scenarios apart.
+LABELS = {"scenario": "{scenario}"} if MANY else {}
 
 
 pathvars:
-    results=f"results/{PARAMS.scenario}",
-    logs=f"results/{PARAMS.scenario}/logs",
-    benchmarks=f"results/{PARAMS.scenario}/benchmarks",
+    results=FOLDER,
+    logs=f"{FOLDER}/logs",
+    benchmarks=f"{FOLDER}/benchmarks",
+
+
+wildcard_constraints:
+    scenario="|".join(map(re.escape, SCENARIOS)),
+
+
+or_exit(check_targets, sys.argv[1:], SCENARIOS)
+
+
+def scenario_of(wildcards):
+    """The name of the scenario that a job belongs to."""
+    return wildcards.scenario if MANY else PARAMS.scenario
+
+
+def in_each(*files):
+    """`files`, below the folder of a scenario, of all scenarios."""
+    return [f"results/{name}/{file}" for name in SCENARIOS for file in files]
+
+
+def settings_of(stage):
+    """The stage's settings, one each, so that Snakemake's reason for a rerun names the setting that changed."""
+    if not MANY:
+        return settings(stage_values(PARAMS, stage))
+    values = {name: settings(stage_values(params, stage)) for name, params in SCENARIOS.items()}
+
+    def setting(place):
+        return lambda wildcards: values[wildcards.scenario][place]
+
+    return [setting(place) for place in range(len(values[PARAMS.scenario]))]
 
 
 for STAGE in STAGES:
@@ -32,9 +69,8 @@ for STAGE in STAGES:
             mem_mb=200,
             runtime=1,
         params:
-            # One setting each, so that Snakemake's reason for a rerun names the setting that changed.
             STAGE,
-            *settings(stage_values(PARAMS, STAGE)),
+            *settings_of(STAGE),
         message:
             f"params of {STAGE}"
         shell:
@@ -43,5 +79,5 @@ for STAGE in STAGES:
 
 rule params:
     input:
-        expand("<results>/params/{stage}.json", stage=STAGES),
+        in_each(*(f"params/{stage}.json" for stage in STAGES)),
     localrule: True

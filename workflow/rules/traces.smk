@@ -1,10 +1,12 @@
 # Job profiles, and the episodes made of them.
 
+DATA = {name: trace_files(params.traces) for name, params in SCENARIOS.items()}
+
 
 rule traces_build:
     input:
         params="<results>/params/traces.json",
-        data=trace_files(PARAMS.traces),
+        data=lambda wildcards: DATA[scenario_of(wildcards)],
         code=sources("traces"),
     output:
         "<results>/traces/trace.parquet",

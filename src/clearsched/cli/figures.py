@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from clearsched.cli.options import ParamsFile
+from clearsched.cli.options import OutFolder, ParamsFile
 
 app = typer.Typer(name="figures", help="Pictures, each with the data behind it.", no_args_is_help=True)
+
+NAMES = "jct_by_policy, jct_cdf, gantt, learning_curve, rules, dag_gallery, job_sizes, arrivals, published_quantiles"
 
 
 @app.command()
 def draw(
-    name: Annotated[str, typer.Argument(help="jct_by_policy, jct_cdf, gantt, learning_curve or rules.")],
+    name: Annotated[str, typer.Argument(help=f"One of {NAMES}.")],
     params: ParamsFile,
     results: Annotated[Path, typer.Option(help="Folder of the scenario, results/<scenario>.")],
 ) -> None:
@@ -23,3 +25,15 @@ def draw(
     from clearsched.params import load_stage
 
     figures.draw(name, results, load_stage(params, "figures").model_dump(mode="json"))
+
+
+@app.command()
+def compare(
+    results: Annotated[list[Path], typer.Argument(help="Folders of scenarios, results/<scenario> each.")],
+    out: OutFolder,
+    dpi: Annotated[int, typer.Option(min=50, max=1200, help="Resolution of the PNG in dots per inch.")] = 150,
+) -> None:
+    """Draw several data sets side by side: mean JCT of every policy relative to fair."""
+    from clearsched import figures
+
+    figures.compare(results, out, dpi)

@@ -25,6 +25,14 @@ def check(path: Annotated[Path, typer.Argument(help="The file to check.")] = DEF
 
 
 @app.command()
+def scenario(path: Annotated[Path, typer.Argument(help="The file to read.")] = DEFAULT) -> None:
+    """Print the name of the scenario: its results are in the folder of that name below results."""
+    from clearsched.params import load
+
+    typer.echo(load(path).scenario)
+
+
+@app.command()
 def schema(out: OptionalOut = None) -> None:
     """Print the JSON schema of params.yaml."""
     import json

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from clearsched.cli.options import OutFile, ParamsFile, TraceFile, print_json, print_table
+from clearsched.cli.options import OutFile, OutFolder, ParamsFile, TraceFile, print_json, print_table
 from clearsched.errors import ClearschedError
 
 app = typer.Typer(name="traces", help="Where jobs come from.", no_args_is_help=True)
@@ -23,7 +23,11 @@ class Clock(StrEnum):
 
 SOURCES = "tpch-spark, tpch-decima, spark-eventlog, alibaba-2018, alibaba-like, synthetic"
 
-Profiles = Annotated[Path, typer.Argument(help="Job profiles: a trace (Parquet) or a folder of tpch-decima files.")]
+Profiles = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, Parquet.")]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="An option of the source, as in params.yaml; repeat for more."),
+]
 
 
 @app.command()
@@ -32,12 +36,7 @@ def build(
     params: Annotated[Path | None, typer.Option(help="The stage's own params file; or give --source.")] = None,
     source: Annotated[str | None, typer.Option(help=f"Where jobs come from: {SOURCES}.")] = None,
     path: Annotated[Path | None, typer.Option(help="File or folder of the source; default: its own place.")] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="An option of the source, as in params.yaml; repeat for more."
-        ),
-    ] = None,
+    setting: Setting = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of what the source draws.")] = 1,
 ) -> None:
     """Read a source of jobs, write it as a trace, and tell what was read and what was left out."""
@@ -67,20 +66,50 @@ def workloads(params: ParamsFile, trace: TraceFile, out: OutFile) -> None:
 
 
 @app.command()
-def describe(path: Profiles) -> None:
-    """Print what a trace holds: counts, parallelism levels, work by input size in executor-seconds."""
-    from clearsched import traces
+def describe(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE_OR_FILE", help=f"A trace (Parquet), a folder, or {SOURCES}.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    executors: Annotated[
+        int | None, typer.Option(min=1, help="Executors of a cluster, to tell the load that the arrivals are for it.")
+    ] = None,
+    setting: Setting = None,
+) -> None:
+    """Print what a trace holds: counts, quantiles, load, what its source left out or mended."""
+    from clearsched.traces.describe import describe, print_description
+    from clearsched.traces.sources import parse_settings
 
-    print_json(traces.describe(path))
+    values = describe(source, executors, parse_settings(setting or []))
+    if as_json:
+        print_json(values)
+    else:
+        print_description(values, source)
 
 
 @app.command()
 def validate(path: Profiles) -> None:
-    """Check a trace: schema, DAGs, tasks, durations."""
+    """Check a trace: schema, DAGs, tasks, durations; the first fault is told with its row."""
     from clearsched import traces
 
     traces.validate(path)
     typer.echo(f"{path}: all right")
+
+
+@app.command()
+def figures(
+    path: Profiles,
+    out: OutFolder,
+    name: Annotated[
+        list[str] | None, typer.Option(help="The figure; repeat for more. Default: all that apply.")
+    ] = None,
+    dpi: Annotated[int, typer.Option(min=50, max=1200, help="Resolution of PNG files in dots per inch.")] = 150,
+) -> None:
+    """Draw a trace: DAG gallery, work and parallelism, arrivals, published quantiles; SVG, PNG and CSV each."""
+    from clearsched.figures import draw_trace
+
+    for drawn in draw_trace(path, out, name, dpi):
+        typer.echo(drawn)
 
 
 @app.command("record-tpch")

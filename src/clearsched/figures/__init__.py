@@ -6,14 +6,20 @@ A figure never runs anything: delete the folder `figures` and it is drawn again 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from clearsched.errors import ClearschedError
 
-NAMES = ("jct_by_policy", "jct_cdf", "gantt", "learning_curve", "rules")
+NAMES = ("jct_by_policy", "jct_cdf", "gantt", "learning_curve", "rules", "dag_gallery", "job_sizes", "arrivals")
 """The figures; each is a module of this package with a function `draw(results_dir) -> Drawing`."""
+
+OF_SOURCES = {"published_quantiles": ("alibaba-like",)}
+"""Figures that only some sources of jobs have."""
+
+OF_TRACES = ("dag_gallery", "job_sizes", "arrivals", "published_quantiles")
+"""Figures that show a trace: their modules have a function `draw_trace(path) -> Drawing` too."""
 
 INPUTS = {
     "jct_by_policy": ("evaluation/comparison.parquet",),
@@ -21,6 +27,10 @@ INPUTS = {
     "gantt": ("evaluation/tasks.parquet", "evaluation/jobs.parquet"),
     "learning_curve": ("teacher/learning_curve.parquet",),
     "rules": ("students/rule_list.json",),
+    "dag_gallery": ("traces/trace.parquet",),
+    "job_sizes": ("traces/trace.parquet",),
+    "arrivals": ("traces/trace.parquet", "traces/workloads.parquet"),
+    "published_quantiles": ("traces/trace.parquet",),
 }
 """The files below `results/<scenario>/` that each figure reads, for the workflow's rules."""
 
@@ -29,7 +39,7 @@ def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = 
     """Draw one figure from the files of a scenario and write `figures/<name>.svg`, `.png` and `.csv` below it.
 
     Args:
-        name: one of `NAMES`.
+        name: one of `NAMES` or `OF_SOURCES`.
         results_dir: folder of the scenario, `results/<scenario>`.
         params: settings of the stage; `figures.dpi` is the resolution of the PNG, dots an inch.
 
@@ -39,8 +49,7 @@ def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = 
     Raises:
         ClearschedError: the figure is unknown, or a file it reads is missing or not of its schema.
     """
-    if name not in NAMES:
-        raise ClearschedError(f"figures: unknown figure {name!r}; known are {', '.join(NAMES)}")
+    _known(name, (*NAMES, *OF_SOURCES))
     import matplotlib
 
     from clearsched.figures import style
@@ -51,3 +60,63 @@ def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = 
     with matplotlib.rc_context(style.RC):
         drawing = module.draw(results_dir)
         return style.save(drawing, results_dir / "figures" / name, int(section.get("dpi", style.DEFAULT_DPI)))
+
+
+def draw_trace(path: str | Path, folder: str | Path, names: Sequence[str] | None = None, dpi: int = 150) -> list[Path]:
+    """Draw a trace into a folder: `<name>.svg`, `.png` and `.csv` of each figure.
+
+    Args:
+        path: a trace, Parquet.
+        folder: made if it is not there.
+        names: of `OF_TRACES`; None for all that the trace has the data for.
+        dpi: resolution of the PNG, dots an inch.
+
+    Returns:
+        The paths.
+
+    Raises:
+        ClearschedError: the figure is unknown, the file is no trace, or lacks what a figure asked for shows.
+    """
+    for name in names or ():
+        _known(name, OF_TRACES)
+    import matplotlib
+
+    from clearsched.figures import arrivals, published_quantiles, style
+    from clearsched.traces.measures import measure
+
+    path = Path(path)
+    if not names:
+        without = set() if arrivals.has_arrivals(measure(path)) else {"arrivals"}
+        without |= set() if published_quantiles.applies(path) else {"published_quantiles"}
+        names = [name for name in OF_TRACES if name not in without]
+    written = []
+    for name in names:
+        module = importlib.import_module(f"clearsched.figures.{name}")
+        with matplotlib.rc_context(style.RC):
+            written += style.save(module.draw_trace(path), Path(folder) / name, dpi)
+    return written
+
+
+def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = 150) -> list[Path]:
+    """Draw the evaluations of several scenarios side by side: `data_sets.svg`, `.png` and `.csv` in the folder `out`.
+
+    Args:
+        folders: `results/<scenario>` each.
+        out: made if it is not there.
+        dpi: resolution of the PNG, dots an inch.
+
+    Raises:
+        ClearschedError: a folder has no evaluation, or two have the same name.
+    """
+    import matplotlib
+
+    from clearsched.figures import data_sets, style
+
+    with matplotlib.rc_context(style.RC):
+        drawing = data_sets.draw_folders([Path(folder) for folder in folders])
+        return style.save(drawing, Path(out) / "data_sets", dpi)
+
+
+def _known(name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        raise ClearschedError(f"figures: unknown figure {name!r}; known are {', '.join(names)}")

@@ -11,6 +11,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.params.checking import parse, read_overrides, read_yaml
 from clearsched.params.models import Params
+from clearsched.params.scenarios import read_scenarios
 
 __all__ = [
     "STAGES",
@@ -20,6 +21,7 @@ __all__ = [
     "load_stage",
     "parse",
     "read_overrides",
+    "read_scenarios",
     "read_yaml",
     "settings",
     "stage_values",

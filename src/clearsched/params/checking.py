@@ -80,7 +80,7 @@ def parse(values: dict[str, Any], where: str, whole: bool = True) -> Params:
     if wrong is not None:
         path, value, allowed = wrong
         raise ClearschedError(f"{where}: {path}: {_show(value)} is not allowed: {allowed}")
-    return params
+    return params.named() if whole else params
 
 
 def _one_line(error: ValidationError) -> str:

@@ -32,6 +32,9 @@ Policy = Literal[
 ]
 Mode = Literal["argmax", "sampled"]
 
+DEFAULT_SCENARIO = "default"
+DEFAULT_SOURCE: Source = "tpch-spark"
+
 Rate = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Exponent = Annotated[float, Field(ge=-4, le=4)]
@@ -51,7 +54,7 @@ class TracesParams(Section):
     """Which job profiles are scheduled."""
 
     source: Literal[Source, "mix"] = Field(
-        "tpch-spark",
+        DEFAULT_SOURCE,
         description="data set: tpch-spark is embedded; tpch-decima and alibaba-2018 are read from `path` or fetched; "
         "spark-eventlog is read from `path`; alibaba-like and synthetic are generated; mix is several of them",
     )
@@ -346,10 +349,11 @@ class Params(Section):
     """All of params.yaml, or the sections of it that one stage may read."""
 
     scenario: str = Field(
-        "default",
+        DEFAULT_SCENARIO,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
         max_length=64,
-        description="name of the run; its files are in results/<scenario>/",
+        description="name of the run; its files are in results/<scenario>/; default stands for the name of the source "
+        "if that is another than tpch-spark",
         json_schema_extra={"allowed": "letters, digits, _ . -, at most 64 characters, a letter or digit first"},
     )
     seed: int = Field(1, ge=0, lt=2**32, description="seed of every random number")
@@ -382,6 +386,12 @@ class Params(Section):
             if name not in held:
                 limited.__dict__.pop(name, None)
         return limited
+
+    def named(self) -> Params:
+        """A copy in which the scenario has its final name, so that results of two data sets never share a folder."""
+        if self.scenario != DEFAULT_SCENARIO or self.traces.source == DEFAULT_SOURCE:
+            return self
+        return self.model_copy(update={"scenario": self.traces.source})
 
     def inconsistency(self) -> tuple[str, object, str] | None:
         """What two sections contradict each other in: the key's path, its value, what is allowed."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from clearsched.errors import ClearschedError
 from clearsched.files import DOWNLOADS
 from clearsched.traces import tpch_decima, tpch_spark
+from clearsched.traces.describe import describe
 from clearsched.traces.sources import SOURCES, write, write_from_params
 from clearsched.traces.summary import Summary
 from clearsched.traces.trace import Trace, check_trace, make_trace, read_trace, write_trace
@@ -54,22 +54,3 @@ def load_profiles(path: str | Path) -> Trace:
 def validate(path: Path) -> Trace:
     """Check a Parquet trace; return it if it is sound."""
     return read_trace(path)
-
-
-def describe(path: Path) -> dict[str, Any]:
-    """Counts of a trace, and the work of its jobs by input size (executor-seconds: tasks x mean duration)."""
-    from clearsched.problems.dag_jobs.profiles import compile_profiles
-
-    trace = load_profiles(path)
-    profiles = compile_profiles(trace)
-    work_s = profiles.work_ms / 1000
-    sizes = trace.jobs["size"].to_numpy(zero_copy_only=False)
-    return {
-        "source": trace.metadata.get("source", ""),
-        "profiles": trace.num_profiles,
-        "stages": len(trace.stages),
-        "tasks": int(trace.jobs["tasks"].to_numpy().sum()),
-        "edges": len(trace.edges),
-        "levels_executors": list(trace.levels),
-        "mean_work_executor_s": {str(size): float(work_s[sizes == size].mean()) for size in dict.fromkeys(sizes)},
-    }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clearsched.traces.trace import Trace
+from clearsched.traces.trace import Trace, write_trace
 
 
 @dataclass
@@ -69,3 +70,10 @@ def summary_of(trace: Trace, source: str) -> Summary:
     num_tasks = trace.stages["num_tasks"].to_numpy()
     work_s = float((num_tasks * sums / counts).sum()) / 1000
     return Summary(source, trace.num_profiles, len(trace.stages), int(num_tasks.sum()), work_s)
+
+
+def write_whole(out: Path, trace: Trace, source: str) -> Summary:
+    """Write a small trace that was read whole, with its account in its metadata; return the account."""
+    summary = summary_of(trace, source)
+    write_trace(out, replace(trace, metadata=trace.metadata | {"summary": summary.to_metadata()}))
+    return summary

@@ -20,8 +20,8 @@ import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.files import DOWNLOADS
-from clearsched.traces.summary import Summary, summary_of
-from clearsched.traces.trace import Trace, make_trace, write_trace
+from clearsched.traces.summary import Summary, write_whole
+from clearsched.traces.trace import Trace, make_trace
 
 SIZES = ("2g", "5g", "10g", "20g", "50g", "80g", "100g")
 QUERIES = tuple(range(1, 23))
@@ -56,9 +56,7 @@ def write(path: Path | None, out: Path, options: None, seed: int) -> Summary:
     Raises:
         ClearschedError: as `load`, or the download failed.
     """
-    trace = load(path if path is not None else fetch(DOWNLOADS))
-    write_trace(out, trace)
-    return summary_of(trace, "tpch-decima")
+    return write_whole(out, load(path if path is not None else fetch(DOWNLOADS)), "tpch-decima")
 
 
 def load(path: str | Path) -> Trace:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from clearsched.errors import ClearschedError
-from clearsched.traces.summary import Summary, summary_of
-from clearsched.traces.trace import Trace, read_trace, write_trace
+from clearsched.traces.summary import Summary, write_whole
+from clearsched.traces.trace import Trace, read_trace
 
 EMBEDDED = Path("data/tpch-spark.parquet")
 
@@ -35,6 +35,4 @@ def write(path: Path | None, out: Path, options: None, seed: int) -> Summary:
     Raises:
         ClearschedError: as `load`.
     """
-    trace = load(path)
-    write_trace(out, trace)
-    return summary_of(trace, "tpch-spark")
+    return write_whole(out, load(path), "tpch-spark")

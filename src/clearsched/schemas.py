@@ -182,13 +182,23 @@ def read_table(path: str | Path, schema: pa.Schema) -> tuple[pa.Table, dict[str,
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         table.validate(full=True)  # finds text that is not UTF-8
-        metadata = json.loads((table.schema.metadata or {}).get(PROVENANCE_KEY, b"{}"))
-        if not isinstance(metadata, dict):
-            raise ValueError("its metadata is no mapping")
+        metadata = provenance(pq.read_metadata(path).metadata)
         return conform(table, schema, str(path)), metadata
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ClearschedError(f"{path}: truncated or not a Parquet file ({reason}); build it again") from None
+
+
+def provenance(metadata: dict[bytes, bytes] | None) -> dict[str, Any]:
+    """What a file tells of how it was made, out of the key-value metadata of the file (Parquet) or schema (Arrow).
+
+    Raises:
+        ValueError: it is no JSON mapping.
+    """
+    found = json.loads((metadata or {}).get(PROVENANCE_KEY, b"{}"))
+    if not isinstance(found, dict):
+        raise ValueError("its metadata is no mapping")
+    return found
 
 
 def conform(table: pa.Table, schema: pa.Schema, where: str, first_row: int = 0) -> pa.Table:

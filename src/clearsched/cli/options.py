@@ -31,9 +31,11 @@ def print_table(title: str, lines: list[tuple[str, str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", show_header=False, box=None)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(justify="right")
     for what, value in lines:
         table.add_row(what, value)
-    Console(highlight=False, soft_wrap=True).print(table)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(title)
+    console.print(table)

@@ -144,7 +144,9 @@ def tables_of(values: dict[str, Any], name: str) -> list[Any]:
     from rich.table import Table
 
     def table(title: str, columns: list[str]) -> Table:
-        made = Table(title=title, title_justify="left", box=None, title_style="bold", pad_edge=False)
+        made = Table(
+            title=title, title_justify="left", box=None, title_style="bold", pad_edge=False, min_width=len(title)
+        )
         for place, column in enumerate(columns):
             made.add_column(column, justify="right" if place else "left", overflow="fold")
         return made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clearsched.errors import ClearschedError
-from clearsched.files import PROVENANCE_KEY
-from clearsched.schemas import TRACE
+from clearsched.schemas import TRACE, provenance
 
 ROWS = 65_536
 """Stages that are held in memory at once, besides what is kept of each."""
@@ -121,12 +119,9 @@ def open_trace(path: str | Path) -> pq.ParquetFile:
 def metadata_of(file: pq.ParquetFile, path: Path) -> dict[str, Any]:
     """The provenance that the trace was written with."""
     try:
-        metadata = json.loads((file.metadata.metadata or {}).get(PROVENANCE_KEY, b"{}"))
+        return provenance(file.metadata.metadata)
     except ValueError as error:
-        raise _no_trace(path, f"its metadata is no JSON: {error}") from None
-    if not isinstance(metadata, dict):
-        raise _no_trace(path, "its metadata is no mapping")
-    return metadata
+        raise _no_trace(path, f"its metadata is damaged: {error}") from None
 
 
 def pieces(

@@ -58,6 +58,7 @@ def mix(sources: Sequence[tuple[Path, float]], out: Path, names: Sequence[str | 
                 _count(summary, piece)
                 writer.write(_renamed(piece.stages, part.source, offset))
             offset += part.profiles
+        writer.metadata["summary"] = summary.to_metadata()
     return summary
 
 

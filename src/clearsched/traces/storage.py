@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY, atomic_path
-from clearsched.schemas import TRACE, conform, read_table, write_table
+from clearsched.schemas import TRACE, conform, provenance, read_table, write_table
 from clearsched.traces.trace import Trace, check_trace, levels_of
 
 ROWS = 65_536
@@ -59,13 +59,11 @@ class TraceFile:
             if self.is_arrow:
                 with pa.OSFile(str(path)) as source:
                     schema = pa.ipc.open_file(source).schema
+                self.metadata = provenance(schema.metadata)
             else:
                 with pq.ParquetFile(path) as parquet:
                     schema = parquet.schema_arrow
-            metadata = json.loads((schema.metadata or {}).get(PROVENANCE_KEY, b"{}"))
-            if not isinstance(metadata, dict):
-                raise ValueError("its metadata is no mapping")
-        self.metadata: dict[str, Any] = metadata
+                    self.metadata = provenance(parquet.metadata.metadata)
         self._names = set(schema.names)
 
     @contextmanager
@@ -228,11 +226,12 @@ class TraceWriter:
     """Writes a trace piece by piece, atomically: as Arrow if the name ends in `.arrow`, else as Parquet.
 
     `with TraceWriter(path, metadata) as writer: writer.write(table)` for tables of schema `TRACE`, profiles in order.
+    What is put into `writer.metadata` before the end is written too, but for Arrow, whose metadata come first.
     """
 
     def __init__(self, path: str | Path, metadata: dict[str, Any]) -> None:
         self.path = Path(path)
-        self._schema = TRACE.with_metadata({PROVENANCE_KEY: json.dumps(metadata, sort_keys=True).encode()})
+        self.metadata = metadata
         self._stack = ExitStack()
         self._waiting: list[pa.Table] = []
 
@@ -240,10 +239,10 @@ class TraceWriter:
         temporary = self._stack.enter_context(atomic_path(self.path))
         if self.path.suffix == ".arrow":
             sink = self._stack.enter_context(pa.OSFile(str(temporary), "wb"))
-            self._writer = self._stack.enter_context(pa.ipc.new_file(sink, self._schema))
+            self._writer = self._stack.enter_context(pa.ipc.new_file(sink, TRACE.with_metadata(self._encoded())))
         else:
             options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
-            self._writer = self._stack.enter_context(pq.ParquetWriter(temporary, self._schema, **options))
+            self._writer = self._stack.enter_context(pq.ParquetWriter(temporary, TRACE, **options))
         return self
 
     def write(self, table: pa.Table) -> None:
@@ -252,9 +251,12 @@ class TraceWriter:
         Raises:
             ClearschedError: the table does not have the schema.
         """
-        self._waiting.append(conform(table, TRACE, str(self.path)).replace_schema_metadata(self._schema.metadata))
+        self._waiting.append(conform(table, TRACE, str(self.path)))
         if sum(map(len, self._waiting)) >= ROWS:
             self._flush()
+
+    def _encoded(self) -> dict[bytes, bytes]:
+        return {PROVENANCE_KEY: json.dumps(self.metadata, sort_keys=True).encode()}
 
     def _flush(self) -> None:
         """Write what is waiting as row groups (batches) of `ROWS`: a file of many small ones reads slowly."""
@@ -268,6 +270,8 @@ class TraceWriter:
         if kind is None:
             try:
                 self._flush()
+                if self.path.suffix != ".arrow":
+                    self._writer.add_key_value_metadata(self._encoded())
             except BaseException as failed:
                 self._stack.__exit__(type(failed), failed, failed.__traceback__)
                 raise

@@ -94,6 +94,7 @@ def write(path: Path | None, out: Path, options: SyntheticParams, seed: int) -> 
                     templates.clear()
             _count(summary, rows)
             writer.write(pa.Table.from_pylist(rows, schema=TRACE))
+        writer.metadata["summary"] = summary.to_metadata()
     return summary
 
 

@@ -138,6 +138,39 @@ def test_published_quantiles_are_drawn_side_by_side() -> None:
     assert len(drawing.rows) == 6
 
 
+def evaluated(folder: Path, jct_s: dict[str, list[float]]) -> Path:
+    """A scenario's folder with the mean JCT of each policy in each episode."""
+    rows = [
+        {"policy": policy, "kind": "heuristic", "mode": "argmax", "episode": episode, "avg_jct_s": value}
+        | {"makespan_s": 1.0, "num_decisions": 1, "num_tasks": 1}
+        for policy, values in jct_s.items()
+        for episode, value in enumerate(values)
+    ]
+    table = pa.Table.from_pylist(rows, schema=EPISODES)
+    write_table(folder / "evaluation" / "episodes.parquet", table, EPISODES, {})
+    return folder
+
+
+def test_data_sets_side_by_side(tmp_path: Path) -> None:
+    """Half of fair in every episode is half of fair, surely; 1 and 3 against 2 and 2 is 0.5 to 1.5 of it."""
+    one = evaluated(tmp_path / "one", {"fair": [2.0, 8.0], "teacher": [1.0, 4.0]})
+    two = evaluated(tmp_path / "two", {"fair": [2.0, 2.0], "teacher": [1.0, 3.0]})
+    figures.compare([one, two], tmp_path / "out", dpi=60)
+    rows = {(row["data_set"], row["policy"]): row for row in table(tmp_path / "out/data_sets.csv")}
+
+    def ends(data_set: str, policy: str) -> list[float]:
+        return [float(rows[data_set, policy][name]) for name in ("ratio", "ci_low", "ci_high")]
+
+    assert ends("one", "fair") == ends("two", "fair") == [1.0, 1.0, 1.0]
+    assert ends("one", "teacher") == [0.5, 0.5, 0.5]
+    assert ends("two", "teacher") == [1.0, 0.5, 1.5]
+    bare = evaluated(tmp_path / "bare", {"teacher": [1.0]})
+    with pytest.raises(ClearschedError, match="has no policy fair"):
+        figures.compare([one, bare], tmp_path / "out")
+    with pytest.raises(ClearschedError, match="the same name"):
+        figures.compare([one, one], tmp_path / "out")
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_no_edge_of_a_layered_drawing_runs_through_a_stage(seed: int) -> None:
     """Each edge is followed in small steps along its curve; the boxes of stages are not entered."""

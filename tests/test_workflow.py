@@ -408,8 +408,6 @@ def test_a_dvc_stage_asks_for_what_it_owns_and_nothing_else(name: str, rules: li
 def test_a_dvc_stage_depends_on_what_its_rules_read(name: str, rules: list[Rule]) -> None:
     stage = dvc_stages()[name]
     read = {path for rule in owned(stage, rules) for path in rule.inputs} - dvc_outputs(stage)
-    # The embedded data set is one of several; which one is read stands in the params.
-    read -= {"data/tpch-spark.parquet"}
     uncovered = {path for path in read if not any(path == dep or path.startswith(f"{dep}/") for dep in stage["deps"])}
     assert uncovered == set()
     needless = {

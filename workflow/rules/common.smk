@@ -10,6 +10,7 @@ from snakemake.utils import min_version
 
 import clearsched
 from clearsched.errors import ClearschedError
+from clearsched.figures import INPUTS, OF_SOURCES
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
 
 min_version("9.14")
@@ -81,6 +82,39 @@ def check_targets(targets, scenarios):
             f"scenario: the results of this data set go to results/{name}, not to results/default: "
             f"write 'scenario: {name}' into params.yaml"
         )
+
+
+def of_scenario(values):
+    """The one of `values`, by name of the scenario, that a job's scenario has: an input."""
+    return (lambda wildcards: values[wildcards.scenario]) if MANY else values[PARAMS.scenario]
+
+
+def in_each(*files):
+    """`files`, below the folder of a scenario, of all scenarios."""
+    return [f"results/{name}/{file}" for name in SCENARIOS for file in files]
+
+
+def settings_of(stage):
+    """The stage's settings, one each, so that Snakemake's reason for a rerun names the setting that changed."""
+    if not MANY:
+        return settings(stage_values(PARAMS, stage))
+    values = {name: settings(stage_values(params, stage)) for name, params in SCENARIOS.items()}
+
+    def setting(place):
+        return lambda wildcards: values[wildcards.scenario][place]
+
+    # The models are the same, so each scenario has the same settings in the same order.
+    return [setting(place) for place in range(len(values[PARAMS.scenario]))]
+
+
+def figures_of(params):
+    """The figures of a scenario: that of the rules needs the student whose rules it shows, some are of one source."""
+    return [
+        figure
+        for figure, files in INPUTS.items()
+        if all(Path(file).stem in STUDENTS for file in files if file.startswith("students/"))
+        and params.traces.source in OF_SOURCES.get(figure, [params.traces.source])
+    ]
 
 
 if Path("params.yaml").is_file():

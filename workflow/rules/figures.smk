@@ -1,17 +1,5 @@
 # Pictures: a rule each, since each reads other files and has its own caption.
 
-from clearsched.figures import INPUTS, OF_SOURCES
-
-
-def figures_of(params):
-    """The figures of a scenario: that of the rules needs the student whose rules it shows, some are of one source."""
-    return [
-        figure
-        for figure, files in INPUTS.items()
-        if all(Path(file).stem in STUDENTS for file in files if file.startswith("students/"))
-        and params.traces.source in OF_SOURCES.get(figure, [params.traces.source])
-    ]
-
 
 FIGURES = {name: figures_of(params) for name, params in SCENARIOS.items()}
 COMPARED = ["results/figures/data_sets.svg"] if MANY else []

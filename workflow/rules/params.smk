@@ -30,28 +30,6 @@ wildcard_constraints:
 or_exit(check_targets, sys.argv[1:], SCENARIOS)
 
 
-def scenario_of(wildcards):
-    """The name of the scenario that a job belongs to."""
-    return wildcards.scenario if MANY else PARAMS.scenario
-
-
-def in_each(*files):
-    """`files`, below the folder of a scenario, of all scenarios."""
-    return [f"results/{name}/{file}" for name in SCENARIOS for file in files]
-
-
-def settings_of(stage):
-    """The stage's settings, one each, so that Snakemake's reason for a rerun names the setting that changed."""
-    if not MANY:
-        return settings(stage_values(PARAMS, stage))
-    values = {name: settings(stage_values(params, stage)) for name, params in SCENARIOS.items()}
-
-    def setting(place):
-        return lambda wildcards: values[wildcards.scenario][place]
-
-    return [setting(place) for place in range(len(values[PARAMS.scenario]))]
-
-
 for STAGE in STAGES:
 
     rule:

@@ -6,7 +6,7 @@ DATA = {name: trace_files(params.traces) for name, params in SCENARIOS.items()}
 rule traces_build:
     input:
         params="<results>/params/traces.json",
-        data=lambda wildcards: DATA[scenario_of(wildcards)],
+        data=of_scenario(DATA),
         code=sources("traces"),
     output:
         "<results>/traces/trace.parquet",

@@ -18,7 +18,7 @@ class Summary:
     Attributes:
         source: name of the source.
         jobs, stages, tasks: written to the trace.
-        work_executor_s: work of all jobs: tasks x mean duration, in executor-seconds.
+        work_executor_s: work of all jobs: tasks x mean of all durations measured of them, in executor-seconds.
         skipped: reason -> number of jobs, files or rows left out; the reason says which.
         survived: defect -> number of times it was met and mended; what is counted here is in the trace.
     """

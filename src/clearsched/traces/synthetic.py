@@ -148,11 +148,11 @@ def _job(
 
 def _count(summary: Summary, rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        rest = [entry["duration_ms"] for entry in row["durations"] if entry["wave"] == "rest_wave"]
+        values = [entry["duration_ms"] for entry in row["durations"]]
         summary.jobs += row["stage"] == 0
         summary.stages += 1
         summary.tasks += row["num_tasks"]
-        summary.work_executor_s += row["num_tasks"] * float(np.mean(rest)) / 1000
+        summary.work_executor_s += row["num_tasks"] * float(np.mean(np.concatenate(values))) / 1000
 
 
 # Shapes -----------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def draw_folders(folders: Sequence[Path]) -> style.Drawing:
             markersize=5,
             elinewidth=1.5,
             capsize=2.5,
-            label=f"{name} ({of[0]['episodes']} episodes, fair {of[0]['reference_s']:.3g} s)",
+            label=f"{name} ({of[0]['episodes']} episodes, fair {_seconds(of[0]['reference_s'])})",
         )
     for line in range(1, len(policies)):
         axes.axhline(line - 0.5, color="#E5E5E5", linewidth=0.6, zorder=0)
@@ -121,3 +121,8 @@ def _by_mean(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         ratios.setdefault(row["policy"], []).append(row["ratio"])
     return sorted(ratios, key=lambda name: (float(np.mean(ratios[name])), name))
+
+
+def _seconds(value: float) -> str:
+    """Three digits, without an exponent."""
+    return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"

@@ -184,8 +184,8 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, name: str) -> None
 
 FAULTS = [
     ("num_tasks", 0, "row 5 (query q2, size tiny, stage 1): a stage without tasks"),
-    ("parents", [7], "query q2, size tiny: stage 1: parent 7 is no stage"),
-    ("parents", [1], "query q2, size tiny: the DAG has a cycle through stages [1]"),
+    ("parents", [7], "row 5 (query q2, size tiny): stage 1: parent 7 is no stage"),
+    ("parents", [1], "row 5 (query q2, size tiny): the DAG has a cycle through stages [1]"),
     ("durations", [], "row 5 (query q2, size tiny): the stage has no task durations"),
     ("stage", 7, "row 5: stage is 7, expected 1: out of order"),
     ("durations", [{"wave": "fresh", "level": 1, "duration_ms": [1, -1]}], "row 5 (query q2, size tiny, stage 1): neg"),

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import sys
+from glob import glob
 from pathlib import Path
 
 from snakemake.utils import min_version
@@ -61,16 +62,23 @@ def require(path):
 
 
 def trace_files(traces):
-    """The files of the data set, as far as they are here; a path of the user's own must exist."""
-    if traces.path is None and traces.source == "tpch-spark":
+    """The files of the data set, or of all data sets of a mix, as far as they are here."""
+    parts = traces.mix if traces.source == "mix" else [traces]
+    return sorted({file for part in parts for file in source_files(part.source, part.path)})
+
+
+def source_files(source, path):
+    """The files of a source; a path of the user's own must exist, or match if it is a pattern."""
+    if path is None and source == "tpch-spark":
         embedded = Path("data", "tpch-spark.parquet")
         candidates = [embedded, Path(os.path.relpath(Path(clearsched.__file__).parents[2])) / embedded]
         return [path.as_posix() for path in candidates if path.is_file()][:1]
-    if traces.path is None:
+    if path is None:
         return []
-    path = Path(traces.path)
-    or_exit(require, path)
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    found = [Path(name) for name in glob(path, recursive=True)] if any(sign in path for sign in "*?[") else [Path(path)]
+    for there in found or [Path(path)]:
+        or_exit(require, there)
+    files = [file for there in found for file in (there.rglob("*") if there.is_dir() else [there])]
     return [file.as_posix() for file in files if file.is_file()]
 
 

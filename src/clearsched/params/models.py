@@ -66,6 +66,12 @@ class TracesParams(Section):
     alibaba_like: AlibabaLikeParams = AlibabaLikeParams()
     synthetic: SyntheticParams = SyntheticParams()
 
+    @model_validator(mode="after")
+    def _mixed(self) -> TracesParams:
+        if (self.source == "mix") != bool(self.mix):
+            raise ValueError("mix lists the sources of a mix: give some if source is mix, and none if it is not")
+        return self
+
 
 class EpisodesParams(Section):
     """How many episodes each split holds; the splits share no random numbers."""

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clearsched.errors import ClearschedError
+from clearsched.errors import ClearschedError, TraceError
 from clearsched.schemas import TRACE, WAVES, conform
 from clearsched.traces.dags import edge_rows, heights, topological_order
 
@@ -166,13 +166,13 @@ def check_trace(trace: Trace, where: str, first_row: int = 0, first_profile: int
     """
     table = conform(trace.stages, TRACE, where)
     if not len(table):
-        raise ClearschedError(f"{where}: the trace is empty")
+        raise TraceError(f"{where}: the trace is empty")
     _check_numbering(table, where, first_row, first_profile)
     for row in np.flatnonzero(table["num_tasks"].to_numpy() < 1)[:1]:
         name = _stage_name(table, int(row), where, first_row)
         raise ClearschedError(f"{name}: a stage without tasks (num_tasks = {table['num_tasks'][row]})")
     _check_durations(trace, where, first_row)
-    _check_dags(trace, where)
+    _check_dags(trace, where, first_row)
     if "mix" in trace.metadata:
         parts_of(trace.metadata, where)
     return trace
@@ -228,7 +228,7 @@ def _check_durations(trace: Trace, where: str, first_row: int) -> None:
         )
 
 
-def _check_dags(trace: Trace, where: str) -> None:
+def _check_dags(trace: Trace, where: str, first_row: int) -> None:
     """All DAGs at once; what is wrong with the first faulty one is then told by the slower `topological_order`."""
     starts = trace.profile_starts
     parent, child, known = edge_rows(trace.stages["parents"], starts)
@@ -239,7 +239,8 @@ def _check_dags(trace: Trace, where: str) -> None:
     for row in np.flatnonzero(stuck)[:1]:
         profile = int(np.searchsorted(starts, row, side="right")) - 1
         rows = trace.stages.slice(starts[profile], starts[profile + 1] - starts[profile])
-        topological_order(rows["parents"].to_pylist(), f"{where}: query {rows['query'][0]}, size {rows['size'][0]}")
+        name = f"{where}: row {first_row + row} (query {rows['query'][0]}, size {rows['size'][0]})"
+        topological_order(rows["parents"].to_pylist(), name)
 
 
 def parts_of(metadata: dict[str, Any], where: str) -> tuple[Part, ...]:

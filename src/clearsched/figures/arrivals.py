@@ -92,6 +92,8 @@ def _draw(arrival_s: npt.NDArray[np.float64], work_s: npt.NDArray[np.float64], w
         axes.stairs(shown, edges, color=colour, linewidth=1.0, baseline=None)
         axes.yaxis.set_major_formatter(lambda value, _: number(value))
         axes.set_ylabel(label)
+        if axes is above and not bottom:
+            axes.yaxis.get_major_locator().set_params(integer=True)  # no half jobs
         axes.set_ylim(bottom=bottom)
         axes.set_xlim(edges[0], edges[-1])
         style.grid(axes, "y")

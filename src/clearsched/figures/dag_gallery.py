@@ -125,7 +125,8 @@ def _draw_panel(axes: Axes, stages: pa.Table, layout: Layout, deepest: int, heig
         axes.text(x, y + middle, text, ha="center", va="center", fontsize=5.4, color=ink, linespacing=1.0, zorder=3)
     axes.set_xlim(-0.5, deepest - 0.5)
     axes.set_ylim(-0.5, height - 0.5)
-    name = _short(f"{query}, {size}" if size else query)
+    named = f"query {query}" if query.isdigit() else query
+    name = _short(f"{named}, {size}" if size else named)
     axes.set_title(f"{name}: {duration(float(work.sum()))} of work", loc="left", fontsize=7.5, pad=2)
     return [
         [

@@ -82,6 +82,7 @@ def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: b
             found["template"].append(_numbers(piece.stages["query"].take(first[:-1]), template_seed))
         if arrivals:
             found["arrival"].append(_arrivals(piece.stages["arrival_ms"].take(first[:-1]), path))
+        pa.default_memory_pool().release_unused()  # what the piece took, before the next one takes it again
     if not count:
         raise ClearschedError(f"{path}: the trace is empty")
     return Survey(

@@ -212,6 +212,7 @@ class Simulation:
 
     def advance(self) -> bool:
         """Run to the next decision that has a candidate; False at the end of the episode."""
+        self.state = with_room(self.state)
         self.num_candidates = advance_to_choice(self.state)
         return self.num_candidates > 0
 
@@ -255,6 +256,15 @@ class Simulation:
     def result(self) -> EpisodeResult:
         """The outcome, after `advance` returned False."""
         return result_of(self.state)
+
+
+def with_room(state: State) -> State:
+    """The state with longer logs if one of them is half full: lost tasks and idle answers have no bound."""
+    if 2 * state.scalar[NUM_STARTED] > len(state.task_log) > 0:
+        state = state._replace(task_log=np.concatenate([state.task_log, np.zeros_like(state.task_log)]))
+    if 2 * state.scalar[NUM_DECISIONS] > len(state.decision_log) > 0:
+        state = state._replace(decision_log=np.concatenate([state.decision_log, np.zeros_like(state.decision_log)]))
+    return state
 
 
 @allocating

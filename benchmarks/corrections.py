@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 import numpy as np
-from settings import SETTINGS, WARMUP_DELAY_MS, Setting, load
+from settings import SETTINGS, Setting, command
 
+from clearsched.errors import ClearschedError
 from clearsched.evaluation.statistics import generator, paired_difference
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.profiles import Profiles
 from clearsched.problems.dag_jobs.simulate import Rules
 
 CHANGES = {
@@ -58,18 +58,10 @@ def measure(profiles: Profiles, setting: Setting, episodes: int) -> list[dict[st
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profiles", type=Path, help="trace file or tpch-decima folder (default: the embedded trace)")
-    parser.add_argument("--episodes", type=int, default=100, help="episodes of each setting")
-    parser.add_argument("--settings", default="a,b", help="settings to run, separated by commas")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments = parser.parse_args()
+def main(arguments: argparse.Namespace, profiles: Profiles) -> None:
     chosen = arguments.settings.split(",")
     if arguments.episodes < 2 or not set(chosen) <= set(SETTINGS):
-        parser.error(f"at least 2 episodes, and settings out of {','.join(SETTINGS)}")
-
-    profiles = compile_profiles(load(arguments.profiles), WARMUP_DELAY_MS)
+        raise ClearschedError(f"at least 2 episodes, and settings out of {','.join(SETTINGS)}")
     answer = {name: measure(profiles, SETTINGS[name], arguments.episodes) for name in chosen}
     if arguments.json:
         print(json.dumps(answer))
@@ -83,4 +75,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command(
+        __doc__,
+        main,
+        episodes={"type": int, "default": 100, "help": "episodes of each setting (%(default)s)"},
+        settings={"default": "a,b", "help": "settings to run, separated by commas (%(default)s)"},
+        json={"action": "store_true", "help": "print JSON"},
+    )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numba.typed import List
-from settings import SETTINGS, TIMED, Row, Setting, command
+from settings import SETTINGS, TIMED, Row, Setting, command, print_by_setting
 
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.candidates import survey
@@ -198,9 +198,7 @@ def main(arguments: argparse.Namespace, profiles: Profiles) -> None:
     if arguments.json:
         print(json.dumps(answer))
         return
-    print(f"{'':<42}" + "".join(f"{f'({name})':>14}" for name in TIMED))
-    for what, by_setting in answer.items():
-        print(f"{what.replace('_', ' '):<42}" + "".join(f"{by_setting[name]:>14,.2f}" for name in TIMED))
+    print_by_setting(answer)
 
 
 if __name__ == "__main__":

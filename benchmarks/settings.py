@@ -119,3 +119,10 @@ def command(
         run(chosen, compile_profiles(load(chosen.profiles), WARMUP_DELAY_MS))
     except ClearschedError as error:
         parser.error(str(error))
+
+
+def print_by_setting(answer: dict[str, dict[str, float]]) -> None:
+    """Print {quantity: {setting: value}} as a table."""
+    print(f"{'':<42}" + "".join(f"{f'({name})':>14}" for name in TIMED))
+    for what, values in answer.items():
+        print(f"{what.replace('_', ' '):<42}" + "".join(f"{values[name]:>14,.2f}" for name in TIMED))

@@ -155,6 +155,17 @@ def test_quality_names_every_policy() -> None:
     assert all(row["mean_jct_s"] > 0 for row in answer["c"])
 
 
+def test_corrections_are_measured_on_the_same_episodes() -> None:
+    rows = json.loads(run("corrections.py", "--settings", "c", "--episodes", "2", "--json"))["c"]
+    assert {row["policy"] for row in rows} == {"fifo", "fair", "capped_srpt"}
+    for row in rows:
+        change = 100 * (row["changed_jct_s"] / row["published_jct_s"] - 1)
+        assert row["percent"] == pytest.approx(change)
+        assert "stragglers" not in row["change"] or change > 0
+        # Jobs at time 0 leave no executor idle that a stage could use, and the embedded levels are neighbours.
+        assert row["change"] not in ("work_conserving", "right_interpolation") or change == 0
+
+
 def test_a_trace_that_is_not_there_is_told() -> None:
     answer = subprocess.run(
         [sys.executable, FOLDER / "simulator.py", "--profiles", "none.parquet"], capture_output=True, text=True

@@ -566,7 +566,15 @@ PAGE = (ROOT / "docs" / "environment.md").read_text()
 
 @pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 def test_code_of_the_page_runs(block: str) -> None:
-    exec(compile(block, "docs/environment.md", "exec"), {})
+    left: dict[str, Any] = {}
+    exec(compile(block, "docs/environment.md", "exec"), left)
+    if "envs" in left:  # the vector form: a row of candidates for each of its environments
+        assert left["observations"]["candidates"].shape[:2] == (64, 32)
+        assert (left["rewards"] <= 0).all()
+        return
+    assert left["env"].observation_space.contains(left["observation"])
+    if left.get("over"):  # a whole episode: no job takes longer than the last completion
+        assert 0 < left["info"]["avg_jct_s"] <= left["info"]["makespan_s"]
 
 
 def test_the_page_tells_defaults_and_sizes() -> None:

@@ -25,10 +25,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from clearsched.params.sources import Alibaba2018Params, AlibabaLikeParams
-from clearsched.traces import alibaba_2018
-from clearsched.traces.alibaba_2018.rows import Batch
-from clearsched.traces.alibaba_like.jobs import draw_jobs
+from clearsched.problems.dag_jobs.settings.sources import Alibaba2018Params, AlibabaLikeParams
+from clearsched.problems.dag_jobs.traces import alibaba_2018
+from clearsched.problems.dag_jobs.traces.alibaba_2018.rows import Batch
+from clearsched.problems.dag_jobs.traces.alibaba_like.jobs import draw_jobs
 
 JOBS, TASKS = 4_201_014, 14_295_731
 STATUS = {"Running": 129_354, "Failed": 83_276, "Waiting": 23_958}

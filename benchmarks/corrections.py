@@ -17,8 +17,8 @@ from settings import SETTINGS, Setting, command
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.statistics import generator, paired_difference
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import Rules
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Rules
 
 CHANGES = {
     "work_conserving": Rules(work_conserving=True),

@@ -23,8 +23,8 @@ import lz4.block
 import pyarrow as pa
 import zstandard
 
-from clearsched.params.sources import SparkEventlogParams
-from clearsched.traces.spark_eventlog import write
+from clearsched.problems.dag_jobs.settings.sources import SparkEventlogParams
+from clearsched.problems.dag_jobs.traces.spark_eventlog import write
 
 BLOCK_BYTES = 32 * 1024
 TASKS, STAGES = 60, 4

@@ -63,7 +63,7 @@ def chunk(generator: np.random.Generator, first: int, jobs: int, first_arrival_m
 
 
 def generate(jobs: int, out: Path) -> None:
-    from clearsched.traces.storage import TraceWriter
+    from clearsched.problems.dag_jobs.traces.storage import TraceWriter
 
     generator = np.random.default_rng(0)
     arrival = 0
@@ -75,20 +75,20 @@ def generate(jobs: int, out: Path) -> None:
 
 
 def convert(trace: Path, out: Path) -> None:
-    from clearsched.traces.storage import convert
+    from clearsched.problems.dag_jobs.traces.storage import convert
 
     convert(trace, out)
 
 
 def validate(trace: Path) -> None:
-    from clearsched.traces.storage import check_file
+    from clearsched.problems.dag_jobs.traces.storage import check_file
 
     print(f"    {check_file(trace):,} profiles are sound")
 
 
 def workloads(trace: Path, out: Path, **options: object) -> None:
     from clearsched.params import parse
-    from clearsched.workloads import build
+    from clearsched.problems.dag_jobs.workloads import build
 
     sizes = {"executors": 50, "jobs": 40, "episodes": EPISODES}
     params = parse({"workload": sizes | options}, "benchmark")
@@ -96,7 +96,7 @@ def workloads(trace: Path, out: Path, **options: object) -> None:
 
 
 def load(trace: Path, drawn: Path) -> None:
-    from clearsched.workloads import load_inputs
+    from clearsched.problems.dag_jobs.workloads import load_inputs
 
     profiles, _ = load_inputs(trace, drawn)
     print(f"    {profiles.trace.num_profiles:,} profiles compiled")

@@ -21,9 +21,9 @@ from settings import SETTINGS, TIMED, Row, Setting, command, print_by_setting
 
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.graph import Graph
-from clearsched.problems.dag_jobs.lockstep import Lockstep
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.state import NONE
+from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.state import NONE
 
 NETWORK = {"embedding": 16, "hidden": 32, "rounds": 4}
 
@@ -43,9 +43,9 @@ def by_network(profiles: Profiles, setting: Setting) -> Answer:
     """A network with random weights, inputs scaled as in training."""
     import torch
 
-    from clearsched.teacher.encoding import encode
+    from clearsched.problems.dag_jobs.network.encoding import encode
+    from clearsched.problems.dag_jobs.network.network import TeacherNetwork
     from clearsched.teacher.imitation import demonstrate
-    from clearsched.teacher.network import TeacherNetwork
     from clearsched.teacher.policy_gradient import choose
 
     torch.set_num_threads(1)

@@ -20,15 +20,17 @@ from numba import njit
 from numba.typed import List
 from settings import SETTINGS, TIMED, Row, Setting, command, print_by_setting
 
+from clearsched.compiled.features import new_rows
+from clearsched.compiled.formulae import pack_formula
+from clearsched.compiled.scoring import Packed
+from clearsched.compiled.trees import BLOCK, LEAF, add_walk, pack
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.candidates import survey
-from clearsched.problems.dag_jobs.engine import advance, commit
-from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features, new_rows
-from clearsched.problems.dag_jobs.formulae import NO_FORMULA, Formula, pack_formula
-from clearsched.problems.dag_jobs.loop import choose, new_scratch, write_scores
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import start
-from clearsched.problems.dag_jobs.trees import BLOCK, LEAF, NO_TREES, Trees, add_walk, pack
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES, fill_features
+from clearsched.problems.dag_jobs.simulator.candidates import survey
+from clearsched.problems.dag_jobs.simulator.engine import advance, commit
+from clearsched.problems.dag_jobs.simulator.loop import choose, new_scratch, write_scores
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import start
 from clearsched.students.rules import Rule, compile_rules, parse_conditions
 
 RULES = (
@@ -110,22 +112,20 @@ def fit_like(rng: np.random.Generator, rows: np.ndarray, depth: int) -> dict[str
 
 
 @njit(cache=True)
-def evaluate(formula: Any, trees: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int) -> float:
+def evaluate(scorer: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int) -> float:
     """Score every decision `repeats` times, as the loop does."""
     total = 0.0
     for _ in range(repeats):
         for d in range(len(counts)):
-            write_scores(formula, trees, matrices[d], counts[d], values)
+            write_scores(scorer, matrices[d], counts[d], values)
             total += values[0]
     return total
 
 
 @njit(cache=True)
-def evaluate_walking(
-    formula: Any, trees: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int
-) -> float:
+def evaluate_walking(scorer: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int) -> float:
     """The same by walking each tree node by node."""
-    t, total = trees, 0.0
+    t, total = scorer.trees, 0.0
     for _ in range(repeats):
         for d in range(len(counts)):
             values[: counts[d]] = 0.0
@@ -141,7 +141,7 @@ def score_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dic
     counts = np.array([len(part) for part in found])
     laid_out = List()
     for part in found:
-        rows = new_rows(len(part))
+        rows = new_rows(len(part), NUM_FEATURES)
         rows[:] = 0
         rows[: len(part)] = part
         laid_out.append(rows)
@@ -152,20 +152,20 @@ def score_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dic
     listed = pack([compile_rules(rules)], NUM_FEATURES, "benchmark")
     values = np.zeros(counts.max() + BLOCK)
 
-    def rate(run: Any, formula: Formula, trees: Trees) -> float:
-        run(formula, trees, laid_out, counts, values, 1)
+    def rate(run: Any, scorer: Packed) -> float:
+        run(scorer, laid_out, counts, values, 1)
         decisions, begin = 0, time.process_time()
         while decisions == 0 or time.process_time() - begin < cpu_seconds:
-            run(formula, trees, laid_out, counts, values, 20)
+            run(scorer, laid_out, counts, values, 20)
             decisions += 20 * len(found)
         return decisions / (time.process_time() - begin)
 
     answer: dict[str, float] = {"scored_candidates_per_decision": float(counts.mean())}
-    answer["trees_50x3_per_cpu_second"] = rate(evaluate, NO_FORMULA, trees)
-    answer["trees_50x3_walked_per_cpu_second"] = rate(evaluate_walking, NO_FORMULA, trees)
+    answer["trees_50x3_per_cpu_second"] = rate(evaluate, Packed(trees=trees))
+    answer["trees_50x3_walked_per_cpu_second"] = rate(evaluate_walking, Packed(trees=trees))
     answer["trees_50x3_ratio"] = answer["trees_50x3_per_cpu_second"] / answer["trees_50x3_walked_per_cpu_second"]
-    answer["rule_list_per_cpu_second"] = rate(evaluate, NO_FORMULA, listed)
-    answer["formula_per_cpu_second"] = rate(evaluate, pack_formula(WEIGHTS, "benchmark"), NO_TREES)
+    answer["rule_list_per_cpu_second"] = rate(evaluate, Packed(trees=listed))
+    answer["formula_per_cpu_second"] = rate(evaluate, Packed(pack_formula(WEIGHTS, FEATURE_NAMES, "benchmark")))
     return answer
 
 

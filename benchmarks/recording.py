@@ -23,7 +23,7 @@ from settings import SETTINGS, TIMED, command
 from simulator import rates
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 
 PACKAGE = Path(sys.modules["clearsched"].__file__ or "").parent
 BRANCH = re.compile(r"^( *)(if|elif) .*\b(record_tasks|RECORD_TASKS|RECORD_DECISIONS)\b.*:$", re.MULTILINE)

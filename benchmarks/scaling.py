@@ -27,10 +27,10 @@ from settings import MOVING_DELAY_MS, RESULTS, SETTINGS, WARMUP_DELAY_MS, Settin
 
 from clearsched.figures import style
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.replay import ReplayStatistics, poisson_jobs, replay
-from clearsched.problems.dag_jobs.simulate import simulate
-from clearsched.workloads import executor_ms
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.replay import ReplayStatistics, poisson_jobs, replay
+from clearsched.problems.dag_jobs.simulator.simulate import simulate
+from clearsched.problems.dag_jobs.workloads import executor_ms
 
 EXECUTORS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 JOBS = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.rules import PUBLISHED, Rules
-from clearsched.problems.dag_jobs.simulate import Workload
-from clearsched.traces import Trace, load_profiles, tpch_spark
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Rules
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.traces import Trace, load_profiles, tpch_spark
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results" / "benchmarks"

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from settings import ROOT, SETTINGS, TIMED, WARMUP_DELAY_MS, Row, Setting, Stopwatch, command, episodes, load
 
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload, simulate
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 
 __all__ = ["SETTINGS", "WARMUP_DELAY_MS", "Setting", "load"]  # other scripts import these from here
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from settings import Row, command
 
-from clearsched.problems.dag_jobs.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 
 CHILD = """
 import json, sys, time
@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, {folder!r})
 from settings import SETTINGS, WARMUP_DELAY_MS, compile_profiles, episodes, load
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.simulate import simulate
+from clearsched.problems.dag_jobs.simulator.simulate import simulate
 profiles = compile_profiles(load({path}), WARMUP_DELAY_MS)
 workload, policy = next(episodes(profiles, SETTINGS["c"])), heuristic("fair").compiled
 begin, begin_cpu = time.perf_counter(), time.process_time()

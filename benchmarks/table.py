@@ -18,7 +18,7 @@ import simulator
 import startup
 from settings import SETTINGS, TIMED, Row, command
 
-from clearsched.problems.dag_jobs.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 
 
 def measure(profiles: Profiles, path: Path | None, cpu_seconds: float, reference: int) -> list[Row]:

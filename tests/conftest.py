@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.traces import Trace, tpch_decima
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.traces import Trace, tpch_decima
 
 ROOT = Path(__file__).parents[1]
 

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.simulate import Rules, Workload
-from clearsched.traces import Trace, load, make_trace
+from clearsched.problems.dag_jobs.simulator.simulate import Rules, Workload
+from clearsched.problems.dag_jobs.traces import Trace, load, make_trace
 from reference_policies import Fifo, capped_srpt, fair, local_srpt, sjf_cp, weighted_fair, wsjf
 from reference_simulator import Policy
 from toys import run_reference

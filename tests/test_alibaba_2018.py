@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearsched.errors import ClearschedError
-from clearsched.params.sources import Alibaba2018Params
-from clearsched.traces import alibaba_2018, read_trace
-from clearsched.traces.alibaba_2018 import names, query, write
-from clearsched.traces.summary import Summary
-from clearsched.traces.trace import Trace
+from clearsched.problems.dag_jobs.settings.sources import Alibaba2018Params
+from clearsched.problems.dag_jobs.traces import alibaba_2018, read_trace
+from clearsched.problems.dag_jobs.traces.alibaba_2018 import names, query, write
+from clearsched.problems.dag_jobs.traces.summary import Summary
+from clearsched.problems.dag_jobs.traces.trace import Trace
 
 DOCUMENTED = """\
 R2_1,1,j_2,1,Terminated,87076,87086,50,0.2

@@ -10,13 +10,13 @@ import pytest
 from scipy.stats import ks_1samp
 
 from clearsched.errors import ClearschedError
-from clearsched.params.sources import AlibabaLikeParams
-from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.traces import read_trace
-from clearsched.traces.alibaba_2018.rows import POINTS, spread_factors
-from clearsched.traces.alibaba_like import compare_with_published, write
-from clearsched.traces.alibaba_like.compare import measure
-from clearsched.traces.alibaba_like.marginals import marginal, marginals
+from clearsched.problems.dag_jobs.settings.sources import AlibabaLikeParams
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.traces import read_trace
+from clearsched.problems.dag_jobs.traces.alibaba_2018.rows import POINTS, spread_factors
+from clearsched.problems.dag_jobs.traces.alibaba_like import compare_with_published, write
+from clearsched.problems.dag_jobs.traces.alibaba_like.compare import measure
+from clearsched.problems.dag_jobs.traces.alibaba_like.marginals import marginal, marginals
 
 JOBS = 20_000
 
@@ -124,7 +124,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_longer_trace_begins_like_a_shorter_one_over_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clearsched.traces.alibaba_like.CHUNK", 100)
+    monkeypatch.setattr("clearsched.problems.dag_jobs.traces.alibaba_like.CHUNK", 100)
     summary = write(None, tmp_path / "long.parquet", AlibabaLikeParams(jobs=250), seed=3)
     write(None, tmp_path / "short.parquet", AlibabaLikeParams(jobs=200), seed=3)
     long, short = (read_trace(tmp_path / name).stages for name in ("long.parquet", "short.parquet"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clearsched.params.models import BurstyParams, DiurnalParams
-from clearsched.workloads import arrivals
+from clearsched.problems.dag_jobs.workloads import arrivals
 
 GAP_MS = 1000.0
 JOBS = 200_000

@@ -15,9 +15,9 @@ import pytest
 from matplotlib import rc_context
 
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import Workload, result_of, simulate, start
-from clearsched.traces import load_profiles, tpch_spark
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload, result_of, simulate, start
+from clearsched.problems.dag_jobs.traces import load_profiles, tpch_spark
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks"

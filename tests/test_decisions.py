@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from clearsched import schemas, workloads
+from clearsched import schemas
 from clearsched.decisions import (
     Answer,
     describe,
@@ -24,11 +24,12 @@ from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
 from clearsched.params import Params, parse
 from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.features import FEATURES
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import simulate
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import simulate
+from clearsched.problems.dag_jobs.traces import Trace, write_trace
 from clearsched.students.dataset import collect
-from clearsched.traces import Trace, write_trace
 from toys import stage, toy_trace, toy_workload
 
 CHAIN = [stage(4), stage(3, [0]), stage(2, [1])]

@@ -9,8 +9,8 @@ import pytest
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import comparison, fidelity, rollouts, show, text
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference, standard_error
-from clearsched.problems.dag_jobs.lanes import assign_executors
-from clearsched.problems.dag_jobs.profiles import FIRST_WAVE, FRESH, REST_WAVE
+from clearsched.problems.dag_jobs.recording.lanes import assign_executors
+from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE
 from clearsched.schemas import COMPARISON, FIDELITY, conform
 
 BOOTSTRAP = comparison.Bootstrap(seed=1, confidence=0.95, resamples=999)

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearsched.problems.dag_jobs import events
-from clearsched.problems.dag_jobs.events import EMPTY, FAR, NODE_CODE, SLOT_MASK, WHEEL_SLOTS
+from clearsched.compiled import wheel as events
+from clearsched.compiled.wheel import EMPTY, FAR, NODE_CODE, SLOT_MASK, WHEEL_SLOTS
 from reference_policies import fair
 from test_simulator_properties import assert_same, run
 from toys import run_reference, stage, toy_trace, toy_workload

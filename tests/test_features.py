@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clearsched.compiled.features import all_finite, count_smaller, new_rows
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs import state as columns
-from clearsched.problems.dag_jobs.candidates import executors_held
 from clearsched.problems.dag_jobs.features import (
     FEATURE_NAMES,
     FEATURES,
@@ -18,16 +17,15 @@ from clearsched.problems.dag_jobs.features import (
     JOB_QUANTITIES,
     NUM_FEATURES,
     STAGE_QUANTITIES,
-    all_finite,
     comes_before,
-    count_smaller,
     docs_table,
     fill_features,
-    new_rows,
 )
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import Simulation
-from clearsched.problems.dag_jobs.state import State
+from clearsched.problems.dag_jobs.simulator import state as columns
+from clearsched.problems.dag_jobs.simulator.candidates import executors_held
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Simulation
+from clearsched.problems.dag_jobs.simulator.state import State
 from toys import stage, toy_trace, toy_workload
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +41,7 @@ def profiles() -> Profiles:
 
 def matrix(state: State) -> tuple[np.ndarray, np.ndarray]:
     """The feature matrix of the pending decision and the stage of each row."""
-    rows, stages = new_rows(len(state.stage)), np.empty(len(state.stage), np.int64)
+    rows, stages = new_rows(len(state.stage), NUM_FEATURES), np.empty(len(state.stage), np.int64)
     count = fill_features(state, rows, stages)
     return rows[:count], stages[:count]
 
@@ -193,7 +191,7 @@ def test_ranks_of_many_keys_are_those_of_few() -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_number_that_is_none_is_found_wherever_it_is(value: float) -> None:
-    rows = new_rows(21)
+    rows = new_rows(21, NUM_FEATURES)
     rows[:] = 1
     rows[20:] = np.nan  # beyond the rows that count
     assert all_finite(rows, 20)
@@ -204,7 +202,7 @@ def test_a_number_that_is_none_is_found_wherever_it_is(value: float) -> None:
 
 def test_rows_are_as_many_as_asked_for() -> None:
     for capacity in (0, 1, 16, 17, 100):
-        rows = new_rows(capacity)
+        rows = new_rows(capacity, NUM_FEATURES)
         assert rows.shape[0] >= capacity
         assert (rows.dtype, rows.shape[1]) == (np.float32, NUM_FEATURES)
 

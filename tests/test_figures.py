@@ -13,11 +13,11 @@ from matplotlib.path import Path as Curve
 
 from clearsched import figures
 from clearsched.errors import ClearschedError
-from clearsched.figures import dag_gallery, published_quantiles
-from clearsched.figures.layering import lay_out, spread
 from clearsched.files import write_json
+from clearsched.problems.dag_jobs.figures import dag_gallery, published_quantiles
+from clearsched.problems.dag_jobs.figures.layering import lay_out, spread
+from clearsched.problems.dag_jobs.traces import make_trace, write_trace
 from clearsched.schemas import COMPARISON, EPISODES, JOBS, LEARNING_CURVE, TASKS, WORKLOADS, write_table
-from clearsched.traces import make_trace, write_trace
 from toys import stage, toy_rows, toy_trace
 
 POLICIES = [("fair", "heuristic"), ("capped_srpt", "heuristic"), ("teacher", "teacher"), ("rule_list", "student")]

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from clearsched import students
+from clearsched.compiled.formulae import formula_scores, pack_formula
+from clearsched.compiled.scoring import Packed
+from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError, FeatureError
 from clearsched.policies import heuristic, learned_policy, load_policy
 from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
-from clearsched.problems.dag_jobs.formulae import formula_scores, pack_formula
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import Simulation, simulate
-from clearsched.problems.dag_jobs.trees import pack
-from clearsched.traces import write_trace
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Simulation, simulate
+from clearsched.problems.dag_jobs.traces import write_trace
 from toys import stage, toy_trace, toy_workload
 
 ROOT = Path(__file__).parents[1]
@@ -29,10 +30,13 @@ PAIR = [[stage(8)], [stage(3)]]
 """A long job and a short one, 50 ms for a fresh executor's task, then 10 ms."""
 
 
+def packed(weights: dict) -> Packed:
+    """A formula as a scorer."""
+    return Packed(pack_formula(weights, FEATURE_NAMES, "test"))
+
+
 def completions(weights: dict, limit: dict, executors: int, profiles: Profiles | None = None) -> list[int]:
-    policy = learned_policy(
-        "test", stage_formula=pack_formula(weights, "test"), limit_formula=pack_formula(limit, "test")
-    )
+    policy = learned_policy("test", packed(weights), packed(limit))
     profiles = profiles or compile_profiles(toy_trace(PAIR))
     return simulate(profiles, toy_workload([0, 0], executors), policy.compiled).completion_ms.tolist()
 
@@ -86,7 +90,7 @@ def test_terms_are_summed_in_float64() -> None:
         ((0.25 + weights[names[0]] * row[22]) + weights[names[1]] * row[6]) + weights[names[2]] * row[2]
         for row in rows.astype(float).tolist()
     ]
-    assert formula_scores(pack_formula(weights, "test"), rows).tolist() == expected
+    assert formula_scores(packed(weights).formula, rows).tolist() == expected
 
 
 def test_a_formula_and_a_tree_that_say_the_same_schedule_the_same(decima_profiles: Profiles) -> None:
@@ -94,9 +98,9 @@ def test_a_formula_and_a_tree_that_say_the_same_schedule_the_same(decima_profile
     column = FEATURE_NAMES.index("job_is_source")
     tree = {"feature": [column, -1, -1], "threshold": [0.5, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
     trees = pack([tree | {"value": [0.0, 0.0, 1.0]}], NUM_FEATURES, "test")
-    one = pack_formula({"constant": 1.0}, "test")
-    by_formula = learned_policy("a", stage_formula=pack_formula({"job_is_source": 1.0}, "test"), limit_formula=one)
-    by_tree = learned_policy("b", stage=trees, limit_formula=one)
+    one = packed({"constant": 1.0})
+    by_formula = learned_policy("a", packed({"job_is_source": 1.0}), one)
+    by_tree = learned_policy("b", Packed(trees=trees), one)
     workload = toy_workload([0] * 6 + [20_000] * 4, 10, profile=range(10), moving_delay_ms=2000)
     first, second = (policy.run(decima_profiles, [workload])[0] for policy in (by_formula, by_tree))
     assert first.completion_ms.tolist() == second.completion_ms.tolist()
@@ -203,9 +207,7 @@ def test_an_episode_stops_at_a_feature_that_is_no_number(value: float) -> None:
     """Job 1 arrives at 200 ms, when two decisions have been made; its second stage has no sound duration."""
     profiles = compile_profiles(toy_trace([[stage(20)], [stage(3), stage(2)]]))
     workload = toy_workload([0, 200], 2)
-    policy = learned_policy(
-        "test", stage_formula=pack_formula(SHORT_FIRST, "test"), limit_formula=pack_formula({"constant": 0.5}, "test")
-    ).compiled
+    policy = learned_policy("test", packed(SHORT_FIRST), packed({"constant": 0.5})).compiled
     good = simulate(profiles, workload, policy).completion_ms.tolist()
     simulation = Simulation(spoiled(profiles, 2, value), workload)
     decisions = 0

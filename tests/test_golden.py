@@ -10,8 +10,8 @@ import pytest
 
 from clearsched.files import read_json
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import simulate
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import simulate
 from make_golden import EPISODES, FOLDER, golden_trace, golden_workload, make, summary, to_text
 from toys import decision_rows, task_rows
 

@@ -13,12 +13,12 @@ from clearsched.files import read_json
 from clearsched.params import Params, parse
 from clearsched.policies import CompiledPolicy, heuristic, load_policy
 from clearsched.problems.dag_jobs.heuristics import HEURISTICS
-from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.problems.dag_jobs.simulate import Simulation, Workload, simulate
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload, simulate
+from clearsched.problems.dag_jobs.traces import Trace, write_trace
 from clearsched.problems.dag_jobs.tuning import grid, tune
+from clearsched.problems.dag_jobs.workloads import build, read_workloads
 from clearsched.schemas import TUNING, read_table
-from clearsched.traces import Trace, write_trace
-from clearsched.workloads import build, read_workloads
 from toys import decision_rows, stage, toy_trace, toy_workload
 
 Answers = list[tuple[list[int] | None, int, int]]

@@ -20,14 +20,14 @@ pathlib.Path.mkdir = refuse
 
 WHERE = """
 import os
-from clearsched.problems.dag_jobs import CACHES_CODE
+from clearsched.compiled.jit import CACHES_CODE
 print(CACHES_CODE, os.environ.get("NUMBA_CACHE_DIR"))
 """
 
 EPISODE = """
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.problems.dag_jobs.simulate import Workload, simulate
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
 from toys import stage, toy_trace
 
 profiles = compile_profiles(toy_trace([[stage(3)]]))

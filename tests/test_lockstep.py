@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
+from clearsched.compiled import arena
 from clearsched.errors import ActionError, ClearschedError, WorkloadError
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs import arena
-from clearsched.problems.dag_jobs.candidates import executors_held
 from clearsched.problems.dag_jobs.graph import JOB_FEATURES, NODE_FEATURES, Observation, join, observation_of, take
-from clearsched.problems.dag_jobs.lockstep import Lockstep
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload
-from clearsched.problems.dag_jobs.state import NONE
-from clearsched.traces import load_profiles
+from clearsched.problems.dag_jobs.simulator.candidates import executors_held
+from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload
+from clearsched.problems.dag_jobs.simulator.state import NONE
+from clearsched.problems.dag_jobs.traces import load_profiles
 from conftest import ROOT
 from toys import stage, toy_trace, toy_workload
 

@@ -10,11 +10,11 @@ import pytest
 
 from clearsched.errors import ClearschedError
 from clearsched.params import parse
-from clearsched.problems.dag_jobs.profiles import FIRST_WAVE, LENGTH, MEAN_MS, REST_WAVE, compile_profiles
-from clearsched.traces import read_trace, storage, write_trace
-from clearsched.traces.mixing import mix
-from clearsched.traces.storage import check_file, read_profiles
-from clearsched.workloads import SPLITS, build, executor_ms, load_inputs
+from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, LENGTH, MEAN_MS, REST_WAVE, compile_profiles
+from clearsched.problems.dag_jobs.traces import read_trace, storage, write_trace
+from clearsched.problems.dag_jobs.traces.mixing import mix
+from clearsched.problems.dag_jobs.traces.storage import check_file, read_profiles
+from clearsched.problems.dag_jobs.workloads import SPLITS, build, executor_ms, load_inputs
 from toys import stage, toy_trace
 
 EMBEDDED = Path(__file__).parents[1] / "data" / "tpch-spark.parquet"

@@ -14,9 +14,9 @@ import pytest
 from clearsched.errors import ActionError, ClearschedError, WorkloadError
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.graph import observation_of
-from clearsched.problems.dag_jobs.lockstep import Lockstep
-from clearsched.problems.dag_jobs.processes import Processes, SharedArrays
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
+from clearsched.problems.dag_jobs.simulator.processes import Processes, SharedArrays
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from test_lockstep import TOYS, drawn, hashed_choice
 from toys import toy_workload
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.traces.recorder import record, settings
+from clearsched.problems.dag_jobs.traces.recorder.eventlog import Run, StageRun, TaskRun, read_events, read_runs
+from clearsched.problems.dag_jobs.traces.recorder.profiles import Recording, match_cold, profile_rows, split_waves
 from clearsched.schemas import TRACE, read_table
-from clearsched.traces.recorder import record, settings
-from clearsched.traces.recorder.eventlog import Run, StageRun, TaskRun, read_events, read_runs
-from clearsched.traces.recorder.profiles import Recording, match_cold, profile_rows, split_waves
 
 EMBEDDED = Path(__file__).parents[1] / "data" / "tpch-spark.parquet"
 
@@ -347,8 +347,8 @@ ANSWERS: dict[int, tuple[int, dict[str, str]]] = {
 @needs_spark
 def test_published_answers(tmp_path: Path) -> None:
     """All 22 queries at scale factor 1 (some minutes) against the answers published with the benchmark."""
-    from clearsched.traces.recorder.queries import QUERIES, read_tables
-    from clearsched.traces.recorder.worker import start_session
+    from clearsched.problems.dag_jobs.traces.recorder.queries import QUERIES, read_tables
+    from clearsched.problems.dag_jobs.traces.recorder.worker import start_session
 
     work = record.Plan((1.0,), (2,), record.ALL_QUERIES, None, tmp_path, "4g")
     folder = record.generate_tables(work, 1.0, settings.row_group_bytes(1.0))

@@ -18,12 +18,19 @@ from typer.testing import CliRunner
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.chrome_trace import EXECUTORS, JOBS, POLICY, write_chrome_trace
-from clearsched.problems.dag_jobs.lanes import assign_executors
-from clearsched.problems.dag_jobs.profiles import FIRST_WAVE, FRESH, REST_WAVE, Profiles, compile_profiles
-from clearsched.problems.dag_jobs.record import SCHEMAS, Recording, read_parquet, record, starts_before, write_parquet
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Rules, Simulation, Workload, simulate, start
-from clearsched.traces import load_profiles, tpch_spark
+from clearsched.problems.dag_jobs.recording.chrome_trace import EXECUTORS, JOBS, POLICY, write_chrome_trace
+from clearsched.problems.dag_jobs.recording.lanes import assign_executors
+from clearsched.problems.dag_jobs.recording.record import (
+    SCHEMAS,
+    Recording,
+    read_parquet,
+    record,
+    starts_before,
+    write_parquet,
+)
+from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE, Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Rules, Simulation, Workload, simulate, start
+from clearsched.problems.dag_jobs.traces import load_profiles, tpch_spark
 from toys import stage, toy_trace, toy_workload
 
 ROOT = Path(__file__).parents[1]

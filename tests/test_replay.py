@@ -9,11 +9,11 @@ import pytest
 
 from clearsched.errors import WorkloadError
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.replay import Chunk, poisson_jobs, replay
-from clearsched.problems.dag_jobs.rules import Rules
-from clearsched.problems.dag_jobs.simulate import Workload, simulate
-from clearsched.traces import load
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.replay import Chunk, poisson_jobs, replay
+from clearsched.problems.dag_jobs.simulator.semantics import Rules
+from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
+from clearsched.problems.dag_jobs.traces import load
 from toys import stage, toy_trace
 
 FAIR = heuristic("fair").compiled

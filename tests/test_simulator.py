@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clearsched.compiled.trees import NO_TREES
 from clearsched.errors import ClearschedError
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs import promises
 from clearsched.problems.dag_jobs.command import simulate_file
-from clearsched.problems.dag_jobs.loop import Compiled
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles, level_table
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload, simulate, start
-from clearsched.problems.dag_jobs.state import ROUND_KEY
-from clearsched.problems.dag_jobs.trees import NO_TREES
-from clearsched.traces import Trace
-from clearsched.workloads import read_episode
+from clearsched.problems.dag_jobs.simulator import promises
+from clearsched.problems.dag_jobs.simulator.loop import Compiled
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles, level_table
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate, start
+from clearsched.problems.dag_jobs.simulator.state import ROUND_KEY
+from clearsched.problems.dag_jobs.traces import Trace
+from clearsched.problems.dag_jobs.workloads import read_episode
 from reference_policies import Fifo, fair
 from reference_simulator import Policy, ReferenceSimulator
 from toys import assert_same, decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload

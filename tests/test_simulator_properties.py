@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from clearsched.errors import ClearschedError
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload, simulate
-from clearsched.problems.dag_jobs.state import BASE, JOB, SOURCE_JOB, TIME_MS, TO_DECIDE
-from clearsched.traces import Trace
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate
+from clearsched.problems.dag_jobs.simulator.state import BASE, JOB, SOURCE_JOB, TIME_MS, TO_DECIDE
+from clearsched.problems.dag_jobs.traces import Trace
 from reference_cluster import Stage
 from reference_policies import Fifo, capped_srpt, fair, local_srpt, sjf_cp, weighted_fair, wsjf
 from reference_simulator import Answer, Policy, ReferenceSimulator

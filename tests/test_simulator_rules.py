@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.problems.dag_jobs.simulate import Workload, simulate
-from clearsched.traces import Trace
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
+from clearsched.problems.dag_jobs.traces import Trace
 from reference_policies import Fifo, fair, local_srpt
 from toys import decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
 

@@ -19,18 +19,18 @@ import zstandard
 
 import test_recorder as recorder
 from clearsched.errors import ClearschedError
-from clearsched.params.sources import SparkEventlogParams
-from clearsched.traces import Trace, read_trace
-from clearsched.traces.recorder.eventlog import read_runs
-from clearsched.traces.recorder.profiles import Recording, profile_rows
-from clearsched.traces.spark_eventlog import units, write
-from clearsched.traces.spark_eventlog.application import Application
-from clearsched.traces.spark_eventlog.codecs import CodecError, open_log
-from clearsched.traces.spark_eventlog.dag import connect
-from clearsched.traces.spark_eventlog.events import NotAnEventError, from_dict, parse_line
-from clearsched.traces.spark_eventlog.logs import find_logs
-from clearsched.traces.spark_eventlog.waves import FIRST_WAVE, FRESH, REST_WAVE, split_waves
-from clearsched.traces.summary import Summary
+from clearsched.problems.dag_jobs.settings.sources import SparkEventlogParams
+from clearsched.problems.dag_jobs.traces import Trace, read_trace
+from clearsched.problems.dag_jobs.traces.recorder.eventlog import read_runs
+from clearsched.problems.dag_jobs.traces.recorder.profiles import Recording, profile_rows
+from clearsched.problems.dag_jobs.traces.spark_eventlog import units, write
+from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
+from clearsched.problems.dag_jobs.traces.spark_eventlog.codecs import CodecError, open_log
+from clearsched.problems.dag_jobs.traces.spark_eventlog.dag import connect
+from clearsched.problems.dag_jobs.traces.spark_eventlog.events import NotAnEventError, from_dict, parse_line
+from clearsched.problems.dag_jobs.traces.spark_eventlog.logs import find_logs
+from clearsched.problems.dag_jobs.traces.spark_eventlog.waves import FIRST_WAVE, FRESH, REST_WAVE, split_waves
+from clearsched.problems.dag_jobs.traces.summary import Summary
 
 LOGS = Path(__file__).parent / "eventlogs"
 SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"

@@ -10,15 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clearsched import students, workloads
+from clearsched import students
+from clearsched.compiled.features import new_rows
+from clearsched.compiled.trees import add_scores, pack, score, scores
 from clearsched.decisions import Choices, log, read_choices
 from clearsched.errors import ClearschedError
 from clearsched.params import Params, parse
 from clearsched.params.models import RuleListParams
 from clearsched.policies import heuristic
 from clearsched.policies import load_policy as load_any
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES, new_rows
-from clearsched.problems.dag_jobs.trees import add_scores, pack, score, scores
+from clearsched.problems.dag_jobs import workloads
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
+from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.problems.dag_jobs.workloads import load_inputs
 from clearsched.students import boosted_trees, limit_tree, load_policy, rule_list
 from clearsched.students.bench import Bench, smallest_good
 from clearsched.students.dataset import best_rows, ranks, read_dataset, subset
@@ -34,8 +38,6 @@ from clearsched.students.rules import (
     parse_conditions,
     tighten,
 )
-from clearsched.traces import write_trace
-from clearsched.workloads import load_inputs
 from toys import stage, toy_trace
 
 CHAIN = [stage(14), stage(8, [0]), stage(5, [1])]
@@ -148,7 +150,7 @@ def test_scores_are_those_of_a_plain_walk(depths, count):
         expected.append(total)
     packed = pack(trees, NUM_FEATURES, "test")
     np.testing.assert_array_equal(scores(packed, features), expected)
-    rows, values = new_rows(count), np.zeros(count)
+    rows, values = new_rows(count, NUM_FEATURES), np.zeros(count)
     rows[:count] = features
     add_scores(packed, rows, count, values)
     np.testing.assert_array_equal(values, expected)

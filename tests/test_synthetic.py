@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from clearsched.errors import ClearschedError
-from clearsched.params.sources import SyntheticParams
-from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.traces import Trace, read_trace, synthetic
+from clearsched.problems.dag_jobs.settings.sources import SyntheticParams
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.traces import Trace, read_trace, synthetic
 
 
 def made(folder: Path, seed: int = 1, name: str = "trace.parquet", **options: Any) -> Trace:

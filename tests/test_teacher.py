@@ -19,17 +19,17 @@ from clearsched.params import Params, parse
 from clearsched.params.models import CloneParams, ImproveParams
 from clearsched.policies import heuristic, load_policy
 from clearsched.problems.dag_jobs.graph import Observation, join, observation_of
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Simulation, Workload
+from clearsched.problems.dag_jobs.network.encoding import POWERS, collate, encode_limits
+from clearsched.problems.dag_jobs.network.network import ChildrenToParents, TeacherNetwork
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload
+from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.problems.dag_jobs.workloads import build
 from clearsched.schemas import LEARNING_CURVE, read_table
 from clearsched.teacher import baselines, policy_gradient
 from clearsched.teacher.choices import best, draw, entropy, log_probability_of_grant
-from clearsched.teacher.encoding import POWERS, collate, encode_limits
 from clearsched.teacher.imitation import Epoch, clone, demonstrate
-from clearsched.teacher.network import ChildrenToParents, TeacherNetwork
 from clearsched.teacher.policy import TeacherPolicy
-from clearsched.traces import write_trace
-from clearsched.workloads import build
 from toys import stage, toy_trace, toy_workload
 
 SECOND = {"first_wave": 1200, "rest_wave": 1000, "fresh": 2000}
@@ -486,7 +486,7 @@ def test_the_best_on_validation_is_kept(trained: Path, inputs: list[Path]) -> No
     table, _ = read_table(trained / "learning_curve.parquet", LEARNING_CURVE)
     assert found["teacher_jct_s"] == pc.min(table["validation_jct_s"]).as_py()
     assert found["teacher_jct_s"] <= found["clone_jct_s"]
-    from clearsched.workloads import load_inputs
+    from clearsched.problems.dag_jobs.workloads import load_inputs
 
     profiles, drawn = load_inputs(*inputs[:2])
     policy = load_policy(trained / "teacher.safetensors")

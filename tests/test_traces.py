@@ -20,9 +20,8 @@ from typer.testing import CliRunner
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY
-from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.schemas import TRACE, write_table
-from clearsched.traces import (
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.traces import (
     Summary,
     Trace,
     describe,
@@ -37,7 +36,8 @@ from clearsched.traces import (
     write_from_params,
     write_trace,
 )
-from clearsched.traces.summary import summary_of
+from clearsched.problems.dag_jobs.traces.summary import summary_of
+from clearsched.schemas import TRACE, write_table
 from conftest import ROOT
 from toys import stage, toy_rows, toy_trace
 

@@ -16,10 +16,10 @@ from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes
 from clearsched.params import Params, parse
 from clearsched.problems.dag_jobs.command import simulate_file
-from clearsched.problems.dag_jobs.profiles import compile_profiles
-from clearsched.problems.dag_jobs.rules import Rules
-from clearsched.traces import Trace, make_trace, write_trace
-from clearsched.workloads import (
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.semantics import Rules
+from clearsched.problems.dag_jobs.traces import Trace, make_trace, write_trace
+from clearsched.problems.dag_jobs.workloads import (
     SPLITS,
     Workloads,
     build,

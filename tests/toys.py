@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Rules, Workload
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Rules, Workload
+from clearsched.problems.dag_jobs.traces import Trace, make_trace
 from clearsched.schemas import WAVES
-from clearsched.traces import Trace, make_trace
 from reference_cluster import MeanDurations, StageProfile
 from reference_draws import HashedDurations, HashedFaults
 from reference_simulator import Policy, ReferenceSimulator

@@ -10,13 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from clearsched.compiled.scoring import NOTHING, Packed
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.formulae import NO_FORMULA, Formula
 from clearsched.problems.dag_jobs.heuristics import HEURISTICS, LEARNED
-from clearsched.problems.dag_jobs.loop import Compiled
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload, simulate
-from clearsched.problems.dag_jobs.trees import NO_TREES, Trees
+from clearsched.problems.dag_jobs.simulator.loop import Compiled
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 
 
 class Policy(Protocol):
@@ -90,20 +89,12 @@ def heuristic(name: str, **settings: float) -> CompiledPolicy:
     for index, (parameter, default) in enumerate(zip(entry.parameters, entry.defaults, strict=True)):
         parameters[index] = settings.get(parameter, default)
     shown = {} if name == "fair" else dict(zip(entry.parameters, parameters.tolist(), strict=False))
-    return CompiledPolicy(name, "heuristic", Compiled(entry.code, parameters, NO_TREES, NO_TREES), shown)
+    return CompiledPolicy(name, "heuristic", Compiled(entry.code, parameters), shown)
 
 
-def learned_policy(
-    name: str,
-    stage: Trees = NO_TREES,
-    limit: Trees = NO_TREES,
-    stage_formula: Formula = NO_FORMULA,
-    limit_formula: Formula = NO_FORMULA,
-) -> CompiledPolicy:
-    """A policy by scores: formula plus trees score the stages, and say what share of the executors a job may hold."""
-    return CompiledPolicy(
-        name, "student", Compiled(LEARNED, np.zeros(2), stage, limit, stage_formula, limit_formula), {}
-    )
+def learned_policy(name: str, stage: Packed = NOTHING, limit: Packed = NOTHING) -> CompiledPolicy:
+    """A policy by scores: they rank the stages, and say what share of the executors a job may hold."""
+    return CompiledPolicy(name, "student", Compiled(LEARNED, np.zeros(2), stage, limit), {})
 
 
 def load_policy(name: str | Path, tuned: Mapping[str, Any] | None = None, mode: str = "argmax") -> Policy:

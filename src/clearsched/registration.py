@@ -28,7 +28,7 @@ def _register() -> None:
     from gymnasium.envs.registration import register, registry
 
     if DAG_JOBS not in registry:
-        module = "clearsched.problems.dag_jobs.environment"  # a name: it is imported by the first `make`
+        module = "clearsched.problems.dag_jobs.gym.environment"  # a name: it is imported by the first `make`
         register(DAG_JOBS, f"{module}:DagJobsEnv", vector_entry_point=f"{module}:DagJobsVectorEnv")
 
 

@@ -40,9 +40,9 @@ def build(
     seed: Annotated[int, typer.Option(min=0, help="Seed of what the source draws.")] = 1,
 ) -> None:
     """Read a source of jobs, write it as a trace, and tell what was read and what was left out."""
-    from clearsched import traces
     from clearsched.params import load_stage
-    from clearsched.traces.sources import options_of, parse_settings
+    from clearsched.problems.dag_jobs import traces
+    from clearsched.problems.dag_jobs.traces.sources import options_of, parse_settings
 
     if (params is None) == (source is None):
         raise ClearschedError("traces build: give either --params or --source")
@@ -59,8 +59,8 @@ def build(
 @app.command()
 def workloads(params: ParamsFile, trace: TraceFile, out: OutFile) -> None:
     """Draw the training, validation and test episodes."""
-    from clearsched import workloads
     from clearsched.params import load_stage
+    from clearsched.problems.dag_jobs import workloads
 
     workloads.build(load_stage(params, "workloads"), trace, out)
 
@@ -77,8 +77,8 @@ def describe(
     setting: Setting = None,
 ) -> None:
     """Print what a trace holds: counts, quantiles, load, what its source left out or mended."""
-    from clearsched.traces.describe import describe, print_description
-    from clearsched.traces.sources import parse_settings
+    from clearsched.problems.dag_jobs.traces.describe import describe, print_description
+    from clearsched.problems.dag_jobs.traces.sources import parse_settings
 
     values = describe(source, executors, parse_settings(setting or []))
     if as_json:
@@ -90,7 +90,7 @@ def describe(
 @app.command()
 def validate(path: Profiles) -> None:
     """Check a trace: schema, DAGs, tasks, durations; the first fault is told with its row."""
-    from clearsched import traces
+    from clearsched.problems.dag_jobs import traces
 
     traces.validate(path)
     typer.echo(f"{path}: all right")
@@ -138,7 +138,7 @@ def record_tpch(
     note: Annotated[str, typer.Option(help="A sentence for the metadata, for example what else ran.")] = "",
 ) -> None:
     """Record the 22 TPC-H queries on Apache Spark; needs the extra `spark` and Java 17 or newer."""
-    from clearsched.traces.recorder import record
+    from clearsched.problems.dag_jobs.traces.recorder import record
 
     record.record_tpch(
         out,

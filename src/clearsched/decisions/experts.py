@@ -10,10 +10,10 @@ import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.policies import CompiledPolicy, load_policy
-from clearsched.problems.dag_jobs.candidates import executors_held
 from clearsched.problems.dag_jobs.graph import Observation
-from clearsched.problems.dag_jobs.simulate import Simulation, Workload
-from clearsched.problems.dag_jobs.state import JOB, NONE
+from clearsched.problems.dag_jobs.simulator.candidates import executors_held
+from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload
+from clearsched.problems.dag_jobs.simulator.state import JOB, NONE
 
 
 class Answer(NamedTuple):

@@ -12,12 +12,12 @@ from clearsched.decisions.experts import Answer, Expert, load_expert
 from clearsched.decisions.progress import progress_bar
 from clearsched.decisions.writer import open_log
 from clearsched.files import provenance, read_json
-from clearsched.problems.dag_jobs.engine import commit
-from clearsched.problems.dag_jobs.loop import Compiled
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import Simulation, Workload
-from clearsched.problems.dag_jobs.state import JOB, NONE
-from clearsched.workloads import load_inputs
+from clearsched.problems.dag_jobs.simulator.engine import commit
+from clearsched.problems.dag_jobs.simulator.loop import Compiled
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload
+from clearsched.problems.dag_jobs.simulator.state import JOB, NONE
+from clearsched.problems.dag_jobs.workloads import load_inputs
 
 if TYPE_CHECKING:
     from clearsched.params import Params

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.decisions.reader import Choices, read_choices
-from clearsched.problems.dag_jobs.loop import limit_executors
+from clearsched.problems.dag_jobs.simulator.loop import limit_executors
 from clearsched.schemas import FIDELITY
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs import lanes
+from clearsched.problems.dag_jobs.recording import lanes
 from clearsched.schemas import EPISODES, JOBS
 
 

@@ -56,7 +56,7 @@ def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = 
 
     section = (params or {}).get("figures") or {}
     results_dir = Path(results_dir)
-    module = importlib.import_module(f"clearsched.figures.{name}")
+    module = importlib.import_module(_module(name))
     with matplotlib.rc_context(style.RC):
         drawing = module.draw(results_dir)
         return style.save(drawing, results_dir / "figures" / name, int(section.get("dpi", style.DEFAULT_DPI)))
@@ -81,8 +81,9 @@ def draw_trace(path: str | Path, folder: str | Path, names: Sequence[str] | None
         _known(name, OF_TRACES)
     import matplotlib
 
-    from clearsched.figures import arrivals, published_quantiles, style
-    from clearsched.traces.measures import measure
+    from clearsched.figures import style
+    from clearsched.problems.dag_jobs.figures import arrivals, published_quantiles
+    from clearsched.problems.dag_jobs.traces.measures import measure
 
     path = Path(path)
     if not names:
@@ -91,7 +92,7 @@ def draw_trace(path: str | Path, folder: str | Path, names: Sequence[str] | None
         names = [name for name in OF_TRACES if name not in without]
     written = []
     for name in names:
-        module = importlib.import_module(f"clearsched.figures.{name}")
+        module = importlib.import_module(_module(name))
         with matplotlib.rc_context(style.RC):
             written += style.save(module.draw_trace(path), Path(folder) / name, dpi)
     return written
@@ -120,3 +121,8 @@ def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = 150) -> l
 def _known(name: str, names: Sequence[str]) -> None:
     if name not in names:
         raise ClearschedError(f"figures: unknown figure {name!r}; known are {', '.join(names)}")
+
+
+def _module(name: str) -> str:
+    moved = ("gantt", "dag_gallery", "job_sizes", "arrivals", "published_quantiles")
+    return f"clearsched.problems.dag_jobs.figures.{name}" if name in moved else f"clearsched.figures.{name}"

@@ -11,8 +11,13 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, model_validator
 
 from clearsched.errors import ClearschedError
-from clearsched.params.section import Section
-from clearsched.params.sources import Alibaba2018Params, AlibabaLikeParams, SparkEventlogParams, SyntheticParams
+from clearsched.problems.dag_jobs.settings.sources import (
+    Alibaba2018Params,
+    AlibabaLikeParams,
+    SparkEventlogParams,
+    SyntheticParams,
+)
+from clearsched.section import Section
 
 Source = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic"]
 """Where profiles come from."""

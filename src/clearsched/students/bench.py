@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import Workload
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.students.policy import Student
 
 Item = TypeVar("Item")

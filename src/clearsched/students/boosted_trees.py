@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clearsched.compiled.trees import LEAF, pack, scores
 from clearsched.decisions.reader import Choices
 from clearsched.problems.dag_jobs.features import FEATURES, NUM_FEATURES
-from clearsched.problems.dag_jobs.trees import LEAF, pack, scores
 from clearsched.students.dataset import best_rows, subset
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from clearsched.decisions.reader import read_metadata
 from clearsched.decisions.recording import record
 from clearsched.errors import ClearschedError
 from clearsched.files import provenance, read_json, write_text
-from clearsched.problems.dag_jobs.simulate import Workload
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.workloads import load_inputs
 from clearsched.students import boosted_trees, limit_tree, rule_list
 from clearsched.students.bench import Bench, smallest_good
 from clearsched.students.dataset import Dataset, read_dataset
@@ -23,7 +24,6 @@ from clearsched.students.policy import Student
 from clearsched.students.rounding import Columns
 from clearsched.students.rules import Rule, first_rule
 from clearsched.students.text import render
-from clearsched.workloads import load_inputs
 
 if TYPE_CHECKING:
     from clearsched.params import Params

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.trees import LEAF
+from clearsched.compiled.trees import LEAF
 from clearsched.students.dataset import Dataset, best_rows, subset
 from clearsched.students.rounding import Columns
 from clearsched.students.rules import Rule, as_list

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from clearsched.compiled.formulae import CONSTANT, NO_FORMULA, pack_formula
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.trees import LEAF, pack
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.policies import CompiledPolicy, learned_policy
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
-from clearsched.problems.dag_jobs.formulae import CONSTANT, NO_FORMULA, Formula, formula_scores, pack_formula
-from clearsched.problems.dag_jobs.loop import Compiled
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
-from clearsched.problems.dag_jobs.trees import LEAF, Trees, pack, scores
+from clearsched.problems.dag_jobs.simulator.loop import Compiled
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
 from clearsched.students.rules import Rule, compile_rules, parse_conditions
 
 
@@ -57,10 +58,8 @@ class Student:
     def _policy(self) -> CompiledPolicy:
         return learned_policy(
             self.name,
-            _packed(self.stage_rules, self.stage_trees, f"{self.where}: stage"),
-            _packed(self.limit_rules, self.limit_trees, f"{self.where}: limit"),
-            _formula(self.stage_weights, f"{self.where}: stage"),
-            _formula(self.limit_weights, f"{self.where}: limit"),
+            _packed(self.stage_rules, self.stage_trees, self.stage_weights, f"{self.where}: stage"),
+            _packed(self.limit_rules, self.limit_trees, self.limit_weights, f"{self.where}: limit"),
         )
 
     @property
@@ -81,11 +80,11 @@ class Student:
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen."""
-        return _scores(self.compiled.stage_formula, self.compiled.stage, features)
+        return scores_of(self.compiled.stage, features)
 
     def limit_share(self, features: np.ndarray) -> np.ndarray:
         """float64[n]: share of the executors that the job of each row may hold, if its stage is chosen."""
-        return _scores(self.compiled.limit_formula, self.compiled.limit, features)
+        return scores_of(self.compiled.limit, features)
 
     def write(self, path: str | Path) -> None:
         """Write the policy's JSON, atomically."""
@@ -209,16 +208,8 @@ def _with_columns(tree: Any, columns: list[int], where: str) -> dict[str, Any]:
     return {**tree, "feature": [LEAF if f == LEAF else columns[f] for f in features]}
 
 
-def _packed(rules: Sequence[Rule], trees: Sequence[dict[str, Any]], where: str) -> Trees:
-    return pack([compile_rules(rules)] if rules else list(trees), NUM_FEATURES, where)
-
-
-def _formula(weights: Mapping[str, float], where: str) -> Formula:
-    return pack_formula(weights, where) if weights else NO_FORMULA
-
-
-def _scores(formula: Formula, trees: Trees, features: np.ndarray) -> np.ndarray:
-    """float64[n]: formula plus trees of float32[n, F]. A student has one of the two, so nothing is rounded twice."""
-    rows = np.ascontiguousarray(features, np.float32)
-    answer: np.ndarray = formula_scores(formula, rows) + scores(trees, rows)
-    return answer
+def _packed(rules: Sequence[Rule], trees: Sequence[dict[str, Any]], weights: Mapping[str, float], where: str) -> Packed:
+    return Packed(
+        pack_formula(weights, FEATURE_NAMES, where) if weights else NO_FORMULA,
+        pack([compile_rules(rules)] if rules else list(trees), NUM_FEATURES, where),
+    )

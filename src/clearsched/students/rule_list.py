@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from clearsched.compiled.trees import LEAF
 from clearsched.decisions.reader import Choices
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
-from clearsched.problems.dag_jobs.trees import LEAF
 from clearsched.students.dataset import best_rows, ranks, subset
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.rules import Condition, Rule, flatten, holds

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clearsched.compiled.trees import LEAF
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
-from clearsched.problems.dag_jobs.trees import LEAF
 
 OTHERWISE = "otherwise"
 CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*")

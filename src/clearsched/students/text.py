@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from clearsched.compiled.formulae import CONSTANT
+from clearsched.compiled.trees import LEAF
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES
-from clearsched.problems.dag_jobs.formulae import CONSTANT
-from clearsched.problems.dag_jobs.trees import LEAF
 from clearsched.students.policy import Student
 from clearsched.students.rules import OTHERWISE, Condition, Rule, flatten, number
 

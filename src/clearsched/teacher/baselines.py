@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearsched.problems.dag_jobs.graph import Graph
-from clearsched.problems.dag_jobs.simulate import EpisodeResult
-from clearsched.teacher.encoding import STAGES_LEFT, WORK_LEFT
+from clearsched.problems.dag_jobs.network.encoding import STAGES_LEFT, WORK_LEFT
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult
 
 CHUNK = 4096
 """Times that `returns_to_go` treats at once: bounds memory."""

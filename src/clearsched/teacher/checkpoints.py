@@ -12,8 +12,8 @@ from safetensors.torch import load, save
 
 from clearsched.errors import ClearschedError
 from clearsched.files import atomic_path, digest_bytes, read_json, write_json
-from clearsched.teacher.encoding import INPUTS
-from clearsched.teacher.network import TeacherNetwork
+from clearsched.problems.dag_jobs.network.encoding import INPUTS
+from clearsched.problems.dag_jobs.network.network import TeacherNetwork
 from clearsched.teacher.policy import TeacherPolicy
 
 FORMAT = 1

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.teacher.encoding import Batch
-from clearsched.teacher.network import Embedding, TeacherNetwork
+from clearsched.problems.dag_jobs.network.encoding import Batch
+from clearsched.problems.dag_jobs.network.network import Embedding, TeacherNetwork
 
 DIGITS = 6
 """Scores are rounded to so many decimals before the best is taken: in double precision, what else is in a batch changes

@@ -17,14 +17,14 @@ from torch import Tensor
 
 from clearsched.params.models import CloneParams
 from clearsched.problems.dag_jobs.graph import Graph, concatenate, take
-from clearsched.problems.dag_jobs.lockstep import Lockstep
-from clearsched.problems.dag_jobs.loop import Compiled
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import Workload
-from clearsched.problems.dag_jobs.state import NONE
+from clearsched.problems.dag_jobs.network.encoding import EXECUTORS, Batch, encode
+from clearsched.problems.dag_jobs.network.network import TeacherNetwork
+from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
+from clearsched.problems.dag_jobs.simulator.loop import Compiled
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.simulator.state import NONE
 from clearsched.teacher.choices import entropy, stage_table
-from clearsched.teacher.encoding import EXECUTORS, Batch, encode
-from clearsched.teacher.network import TeacherNetwork
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.rollouts import Recorder, run_lockstep
 

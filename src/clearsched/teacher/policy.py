@@ -11,12 +11,12 @@ import torch
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.graph import Graph, Observation, join
-from clearsched.problems.dag_jobs.lockstep import Lockstep
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
+from clearsched.problems.dag_jobs.network.encoding import encode
+from clearsched.problems.dag_jobs.network.network import TeacherNetwork
+from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
 from clearsched.teacher.choices import best, draw, stage_table
-from clearsched.teacher.encoding import encode
-from clearsched.teacher.network import TeacherNetwork
 from clearsched.teacher.rollouts import run_lockstep
 
 MODES = ("argmax", "sampled")

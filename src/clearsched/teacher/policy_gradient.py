@@ -15,14 +15,14 @@ from torch import Tensor
 
 from clearsched.params.models import ImproveParams
 from clearsched.problems.dag_jobs.graph import Graph, take
-from clearsched.problems.dag_jobs.lockstep import Lockstep
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
+from clearsched.problems.dag_jobs.network.encoding import Batch, encode
+from clearsched.problems.dag_jobs.network.network import TeacherNetwork
+from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
 from clearsched.teacher.baselines import backlog, excess_backlog, group_advantages, without_backlog
 from clearsched.teacher.choices import draw, entropy, log_probability_of_grant, stage_table
-from clearsched.teacher.encoding import Batch, encode
 from clearsched.teacher.imitation import SAMPLE, log_probabilities
-from clearsched.teacher.network import TeacherNetwork
 from clearsched.teacher.rollouts import Recorder, run_lockstep
 
 

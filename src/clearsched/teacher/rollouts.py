@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from clearsched.problems.dag_jobs.graph import Graph, concatenate, take
-from clearsched.problems.dag_jobs.lockstep import Lockstep
+from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 
 Decide = Callable[[Graph], tuple[np.ndarray, np.ndarray]]
 """From the decisions that wait to int64[B] positions among each one's candidates, and int64[B] limits."""

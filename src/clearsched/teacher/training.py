@@ -17,15 +17,15 @@ from clearsched.errors import ClearschedError
 from clearsched.files import provenance, read_json
 from clearsched.policies import CompiledPolicy, heuristic
 from clearsched.problems.dag_jobs.heuristics import HEURISTICS
-from clearsched.problems.dag_jobs.profiles import Profiles
-from clearsched.problems.dag_jobs.simulate import Workload
+from clearsched.problems.dag_jobs.network.network import TeacherNetwork
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.imitation import Epoch, clone, demonstrate
-from clearsched.teacher.network import TeacherNetwork
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import improve, temperature_for
-from clearsched.workloads import Workloads, load_inputs
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -9,10 +9,10 @@ import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.policies import load_policy
-from clearsched.problems.dag_jobs.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulate import EpisodeResult, Workload
-from clearsched.traces import load_profiles
-from clearsched.workloads import read_episode
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
+from clearsched.problems.dag_jobs.traces import load_profiles
+from clearsched.problems.dag_jobs.workloads import read_episode
 
 
 def simulate_file(
@@ -77,8 +77,8 @@ def _write(
     record: Path | None,
     chrome: Path | None,
 ) -> None:
-    from clearsched.problems.dag_jobs import chrome_trace
-    from clearsched.problems.dag_jobs import record as parquet
+    from clearsched.problems.dag_jobs.recording import chrome_trace
+    from clearsched.problems.dag_jobs.recording import record as parquet
 
     recording = parquet.record(result, profiles, workload, policy)
     if record is not None:

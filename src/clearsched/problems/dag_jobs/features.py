@@ -7,14 +7,12 @@ row of the stage that was chosen. The formula of a feature *is* its code: `fill_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
 import numpy as np
-from numba import njit
 
-from clearsched.problems.dag_jobs.jit import allocating, compiled, inlined
-from clearsched.problems.dag_jobs.state import (
+from clearsched.compiled.feature import Feature
+from clearsched.compiled.features import compile_columns, count_smaller, docs_tables
+from clearsched.compiled.jit import allocating, compiled, inlined
+from clearsched.problems.dag_jobs.simulator.state import (
     ARRIVAL_MS,
     ATTACHED,
     BASE,
@@ -42,17 +40,6 @@ from clearsched.problems.dag_jobs.state import (
     WORK_LEFT_MS,
     State,
 )
-
-
-class Feature(NamedTuple):
-    """A named column of the feature matrix."""
-
-    name: str
-    unit: str
-    meaning: str
-    formula: str = ""  # Python, in the names of the quantities; computed in float64 and stored as float32
-    monotone: int = 0  # +1: more of it, all else equal, makes a candidate the better choice; -1: less of it; 0: either
-
 
 JOB_QUANTITIES = {
     "is_source": "1 if the executors to decide on sit in the job, else 0",
@@ -210,26 +197,8 @@ JOB_COLUMNS = sum(name.startswith("job_") for name in FEATURE_NAMES)
 WORK_OFFSET_MS = 5000.0
 """Added to a job's work left where shares are computed, so that a job about to end still counts."""
 
-FEW = 64
-"""Up to so many keys each is compared with each, in vector registers; more are sorted."""
-
-
-def _compile_columns(first: int, features: Sequence[Feature], quantities: Sequence[str]) -> Any:
-    """A compiled function that writes the formulas of `features` to rows[c, first], rows[c, first + 1], ...
-
-    It has no cache of its own: it is compiled into `fill_features`, which has one. Division is IEEE's, so that a
-    formula gives inf or nan, which the loop reports, where Python would raise ZeroDivisionError.
-    """
-    lines = [f"def write(rows, c, {', '.join(quantities)}):"]
-    lines += [f"    rows[c, {first + i}] = {feature.formula}" for i, feature in enumerate(features)]
-    scope: dict[str, Any] = {}
-    exec("\n".join(lines), scope)
-    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # the latter as in jit.py
-    return njit(**options)(scope["write"])
-
-
-_write_job = _compile_columns(0, FEATURES[:JOB_COLUMNS], list(JOB_QUANTITIES))
-_write_stage = _compile_columns(JOB_COLUMNS, FEATURES[JOB_COLUMNS:], list(STAGE_QUANTITIES))
+_write_job = compile_columns(0, FEATURES[:JOB_COLUMNS], list(JOB_QUANTITIES))
+_write_stage = compile_columns(JOB_COLUMNS, FEATURES[JOB_COLUMNS:], list(STAGE_QUANTITIES))
 
 
 @allocating
@@ -344,14 +313,7 @@ def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scra
 
 def docs_table() -> str:
     """The features, and the quantities in their formulas, as the Markdown tables of docs/decisions.md."""
-    directions = {+1: "more", -1: "less", 0: ""}
-    lines = ["| feature | unit | meaning | formula | better |", "|---|---|---|---|---|"]
-    for name, unit, meaning, formula, monotone in FEATURES:
-        lines.append(f"| `{name}` | {unit} | {meaning} | `{formula}` | {directions[monotone]} |")
-    for title, quantities in (("of `job_*`", JOB_QUANTITIES), ("of the others", STAGE_QUANTITIES)):
-        lines += ["", f"| quantity in the formulas {title} | meaning |", "|---|---|"]
-        lines += [f"| `{name}` | {meaning} |" for name, meaning in quantities.items()]
-    return "\n".join(lines) + "\n"
+    return docs_tables(FEATURES, {" of `job_*`": JOB_QUANTITIES, " of the others": STAGE_QUANTITIES})
 
 
 @inlined
@@ -359,49 +321,6 @@ def order_key(waiting_parents: int, levels_below: int, place: int, places: int) 
     """A key by which the stages of a job are sorted as by `comes_before`: whole and below 2^53, so float64 holds it."""
     deepest = 1 << 20  # more levels than a job can have
     return float(((deepest if waiting_parents > 0 else 0) + deepest - levels_below) * places + place)
-
-
-@inlined
-def count_smaller(keys: np.ndarray, ranks: np.ndarray, ordered: np.ndarray, first: int, count: int) -> None:
-    """For each of the `count` keys from `first` on, write to the same place of `ranks` how many of them are smaller.
-
-    All float64; `ordered` is as long as the others, to work in.
-    """
-    if count <= FEW:
-        for i in range(first, first + count):
-            smaller = 0
-            for k in range(first, first + count):
-                smaller += keys[k] < keys[i]
-            ranks[i] = smaller
-    else:
-        count_smaller_of_many(keys, ranks, ordered, first, count)
-
-
-@compiled
-def count_smaller_of_many(keys: np.ndarray, ranks: np.ndarray, ordered: np.ndarray, first: int, count: int) -> None:
-    """`count_smaller` by sorting (Shell's way, since numpy's would allocate) and searching."""
-    gap = 1
-    while gap < count // 3:
-        gap = 3 * gap + 1
-    for i in range(count):
-        ordered[i] = keys[first + i]
-    while gap > 0:
-        for i in range(gap, count):
-            key, k = ordered[i], i
-            while k >= gap and ordered[k - gap] > key:
-                ordered[k] = ordered[k - gap]
-                k -= gap
-            ordered[k] = key
-        gap //= 3
-    for i in range(first, first + count):
-        low, high = 0, count
-        while low < high:
-            middle = (low + high) // 2
-            if ordered[middle] < keys[i]:
-                low = middle + 1
-            else:
-                high = middle
-        ranks[i] = low
 
 
 @compiled
@@ -413,28 +332,6 @@ def comes_before(state: State, a: int, b: int) -> bool:
         return ready_a
     below_a, below_b = levels_below[stage[a, PROFILE_STAGE]], levels_below[stage[b, PROFILE_STAGE]]
     return below_a > below_b or (below_a == below_b and a < b)
-
-
-@allocating
-def new_rows(capacity: int) -> np.ndarray:
-    """float32[at least capacity, NUM_FEATURES], not filled, each feature's column contiguous.
-
-    So a policy evaluates 16 candidates an instruction. The columns lie an odd number of cache lines apart: at a power
-    of two they would compete for the same few places of the processor's cache.
-    """
-    lines = (capacity + 15) // 16
-    return np.empty((NUM_FEATURES, 16 * (lines | 1)), np.float32).T
-
-
-@compiled
-def all_finite(rows: np.ndarray, count: int) -> bool:
-    """Whether the first `count` rows hold finite numbers only."""
-    largest = np.float32(3.4028234663852886e38)
-    wrong = 0
-    for column in range(rows.shape[1]):
-        for c in range(count):
-            wrong |= not abs(rows[c, column]) <= largest
-    return wrong == 0
 
 
 def describe_fault(state: State, rows: np.ndarray, stages: np.ndarray) -> str:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.arena import borrow
-from clearsched.problems.dag_jobs.candidates import demand, is_complete
+from clearsched.compiled.arena import borrow
+from clearsched.compiled.jit import allocating, concurrent
 from clearsched.problems.dag_jobs.features import NUM_FEATURES, Feature, fill_features
-from clearsched.problems.dag_jobs.jit import allocating, concurrent
-from clearsched.problems.dag_jobs.state import (
+from clearsched.problems.dag_jobs.simulator.candidates import demand, is_complete
+from clearsched.problems.dag_jobs.simulator.state import (
     ARRIVAL_MS,
     ATTACHED,
     BASE,

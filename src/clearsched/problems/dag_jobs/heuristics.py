@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.candidates import (
+from clearsched.compiled.jit import compiled, inlined
+from clearsched.problems.dag_jobs.features import WORK_OFFSET_MS, comes_before
+from clearsched.problems.dag_jobs.simulator.candidates import (
     demand,
     executors_held,
     executors_of,
     first_candidate_of,
 )
-from clearsched.problems.dag_jobs.features import WORK_OFFSET_MS, comes_before
-from clearsched.problems.dag_jobs.jit import compiled, inlined
-from clearsched.problems.dag_jobs.state import (
+from clearsched.problems.dag_jobs.simulator.state import (
     BASE,
     CANDIDATE,
     GRANTED,

@@ -14,8 +14,8 @@ from numba import get_num_threads
 from clearsched.files import provenance, write_json
 from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.heuristics import HEURISTICS
+from clearsched.problems.dag_jobs.workloads import load_inputs
 from clearsched.schemas import TUNING, write_table
-from clearsched.workloads import load_inputs
 
 if TYPE_CHECKING:
     from clearsched.params import Params

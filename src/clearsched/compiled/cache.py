@@ -1,0 +1,86 @@
+"""Where compiled code is kept for the next process: a folder named by all sources that are compiled.
+
+numba's cache looks at the file of the cached function alone, but the functions of the other files are compiled into it:
+after a change there it would go on running the old code. So the folder's name is a digest of every file of the package
+that is compiled, or that such a file imports, wherever it lies: a file that moves changes the name too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from clearsched.files import digest_bytes
+
+PACKAGE = Path(__file__).parents[1]
+KERNEL = "clearsched.compiled"
+IMPORT = re.compile(rb"^\s*(?:from|import)\s+(clearsched[\w.]*)(?:\s+import\s+(\([^)]*\)|[^\n]*))?", re.MULTILINE)
+
+
+def compiled_sources(package: Path = PACKAGE) -> list[Path]:
+    """The files of a package that compiled code is made of: those that use the kernel, and all that they import."""
+    texts = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
+    by_name = {_dotted(path, package): path for path in texts}
+    found: set[Path] = set()
+    waiting = [path for path, text in texts.items() if KERNEL.encode() in text or _is_kernel(path, package)]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for module, names in IMPORT.findall(texts[path]):
+            dotted = module.decode()
+            parts = [dotted, *(f"{dotted}.{name}" for name in re.findall(r"\w+", names.decode()))]
+            waiting += [by_name[part] for part in parts if part in by_name]
+    return sorted(found)
+
+
+def cache_key(package: Path = PACKAGE) -> str:
+    """The digest of names and bytes of `compiled_sources`."""
+    parts = [
+        path.relative_to(package).as_posix().encode() + b"\n" + path.read_bytes() for path in compiled_sources(package)
+    ]
+    return digest_bytes(b"\0".join(parts))
+
+
+def choose_numba_cache() -> bool:
+    """Name numba's cache folder; whether there is one: there is none where no folder can be written.
+
+    A user's own NUMBA_CACHE_DIR comes first and is left as it is; then the package's own folder, the user's cache, the
+    machine's temporary folder.
+    """
+    name = f"numba-{cache_key()}"
+    # expanduser of os.path leaves "~" where there is no home; that of Path raises.
+    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111
+    temporary = f"clearsched-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    chosen = [Path(os.environ["NUMBA_CACHE_DIR"])] if os.environ.get("NUMBA_CACHE_DIR") else []
+    places = [PACKAGE / "compiled" / "__pycache__", user_cache / "clearsched", Path(tempfile.gettempdir()) / temporary]
+    for cache in [*chosen, *(place / name for place in places)]:
+        if _is_writable(cache):
+            os.environ["NUMBA_CACHE_DIR"] = str(cache)
+            if "numba" in sys.modules:
+                sys.modules["numba"].config.CACHE_DIR = str(cache)  # numba has read its environment already
+            return True
+    return False
+
+
+def _is_kernel(path: Path, package: Path) -> bool:
+    return path.is_relative_to(package / "compiled")
+
+
+def _dotted(path: Path, package: Path) -> str:
+    parts = path.relative_to(package).with_suffix("").parts
+    return ".".join(("clearsched", *(parts[:-1] if parts and parts[-1] == "__init__" else parts)))
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which is made if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

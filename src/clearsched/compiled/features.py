@@ -1,0 +1,110 @@
+"""The feature compiler: a feature's formula *is* its code, its row in the docs and its unit.
+
+A problem lists its features once (`Feature`), and looks up the quantities that their formulas name; `compile_columns`
+makes of the formulas, as they stand there, the function that fills a row of the feature matrix inside the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from clearsched.compiled.feature import Feature
+from clearsched.compiled.jit import allocating, compiled, inlined
+
+FEW = 64
+"""Up to so many keys each is compared with each, in vector registers; more are sorted."""
+
+
+def compile_columns(first: int, features: Sequence[Feature], quantities: Sequence[str]) -> Any:
+    """A compiled function `write(rows, c, *quantities)`: it puts formula i of `features` into rows[c, first + i].
+
+    It has no cache of its own: it is compiled into the problem's function that calls it, which has one. Division is
+    IEEE's, so that a formula gives inf or nan, which the loop reports, where Python would raise ZeroDivisionError.
+    """
+    lines = [f"def write(rows, c, {', '.join(quantities)}):"]
+    lines += [f"    rows[c, {first + i}] = {feature.formula}" for i, feature in enumerate(features)]
+    scope: dict[str, Any] = {}
+    exec("\n".join(lines), scope)
+    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # the latter as in jit.py
+    return njit(**options)(scope["write"])
+
+
+def docs_tables(features: Sequence[Feature], quantities: Mapping[str, Mapping[str, str]]) -> str:
+    """The features, and under each title the quantities in their formulas, as Markdown tables."""
+    directions = {+1: "more", -1: "less", 0: ""}
+    lines = ["| feature | unit | meaning | formula | better |", "|---|---|---|---|---|"]
+    for name, unit, meaning, formula, monotone in features:
+        lines.append(f"| `{name}` | {unit} | {meaning} | `{formula}` | {directions[monotone]} |")
+    for title, named in quantities.items():
+        lines += ["", f"| quantity in the formulas{title} | meaning |", "|---|---|"]
+        lines += [f"| `{name}` | {meaning} |" for name, meaning in named.items()]
+    return "\n".join(lines) + "\n"
+
+
+@inlined
+def count_smaller(keys: np.ndarray, ranks: np.ndarray, ordered: np.ndarray, first: int, count: int) -> None:
+    """For each of the `count` keys from `first` on, write to the same place of `ranks` how many of them are smaller.
+
+    All float64; `ordered` is as long as the others, to work in.
+    """
+    if count <= FEW:
+        for i in range(first, first + count):
+            smaller = 0
+            for k in range(first, first + count):
+                smaller += keys[k] < keys[i]
+            ranks[i] = smaller
+    else:
+        count_smaller_of_many(keys, ranks, ordered, first, count)
+
+
+@compiled
+def count_smaller_of_many(keys: np.ndarray, ranks: np.ndarray, ordered: np.ndarray, first: int, count: int) -> None:
+    """`count_smaller` by sorting (Shell's way, since numpy's would allocate) and searching."""
+    gap = 1
+    while gap < count // 3:
+        gap = 3 * gap + 1
+    for i in range(count):
+        ordered[i] = keys[first + i]
+    while gap > 0:
+        for i in range(gap, count):
+            key, k = ordered[i], i
+            while k >= gap and ordered[k - gap] > key:
+                ordered[k] = ordered[k - gap]
+                k -= gap
+            ordered[k] = key
+        gap //= 3
+    for i in range(first, first + count):
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) // 2
+            if ordered[middle] < keys[i]:
+                low = middle + 1
+            else:
+                high = middle
+        ranks[i] = low
+
+
+@allocating
+def new_rows(capacity: int, num_features: int) -> np.ndarray:
+    """float32[at least capacity, num_features], not filled, each feature's column contiguous.
+
+    So a policy evaluates 16 candidates an instruction. The columns lie an odd number of cache lines apart: at a power
+    of two they would compete for the same few places of the processor's cache.
+    """
+    lines = (capacity + 15) // 16
+    return np.empty((num_features, 16 * (lines | 1)), np.float32).T
+
+
+@compiled
+def all_finite(rows: np.ndarray, count: int) -> bool:
+    """Whether the first `count` rows hold finite numbers only."""
+    largest = np.float32(3.4028234663852886e38)
+    wrong = 0
+    for column in range(rows.shape[1]):
+        for c in range(count):
+            wrong |= not abs(rows[c, column]) <= largest
+    return wrong == 0

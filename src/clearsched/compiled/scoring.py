@@ -1,0 +1,75 @@
+"""Choosing by score: what answers one choice inside the loop, and the best of the candidates.
+
+The score of a candidate is a formula plus a sum of trees plus the least of some cap terms; a scorer has one of the
+three, and what it lacks adds nothing. "None of these" has the score 0 by definition, so that a policy which never
+idles scores all candidates above 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, add_cap_terms, cap_scores
+from clearsched.compiled.formulae import NO_FORMULA, Formula, formula_scores, write_formula
+from clearsched.compiled.jit import compiled
+from clearsched.compiled.trees import NO_TREES, Trees, add_scores, scores
+
+NONE = -1
+"""The answer "none of these"."""
+
+INVALID = -2
+"""In place of an answer: a feature or a score is not a finite number."""
+
+
+class Packed(NamedTuple):
+    """A scorer as flat arrays."""
+
+    formula: Formula = NO_FORMULA
+    trees: Trees = NO_TREES
+    caps: CapTerms = NO_CAP_TERMS
+    none: bool = False  # whether "none of these" is an answer: it has the score 0
+
+
+NOTHING = Packed()
+
+
+@compiled
+def write_scores(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray) -> None:
+    """Write the scores of the first `count` rows to `values`; the next trees.BLOCK - 1 values may change too."""
+    write_formula(scorer.formula, rows, count, values)
+    add_scores(scorer.trees, rows, count, values)
+    add_cap_terms(scorer.caps, rows, count, values)
+
+
+@compiled
+def best_candidate(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray, none_allowed: bool) -> int:
+    """The first of the `count` rows with the highest score; NONE if none is allowed and no score is above 0; INVALID.
+
+    Args:
+        scorer: of a rank choice.
+        rows: float32[n, F], finite.
+        count: candidates, at least 1.
+        values: float64[at least count + trees.BLOCK], written: the scores.
+        none_allowed: whether the simulator takes "none of these" for an answer now.
+    """
+    write_scores(scorer, rows, count, values)
+    best = 0
+    for c in range(count):
+        if not np.isfinite(values[c]):
+            return INVALID
+        if values[c] > values[best]:
+            best = c
+    if none_allowed and scorer.none and not values[best] > 0.0:
+        return NONE
+    return best
+
+
+def scores_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
+    """float64[n]: the scores of float32[n, F], outside the loop, to the bit as inside it."""
+    rows = np.ascontiguousarray(features, np.float32)
+    answer: np.ndarray = formula_scores(scorer.formula, rows) + scores(scorer.trees, rows)
+    if len(scorer.caps.coefficient):
+        answer = answer + cap_scores(scorer.caps, rows)
+    return answer

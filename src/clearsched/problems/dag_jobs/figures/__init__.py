@@ -1,0 +1,1 @@
+"""Pictures of DAG jobs; those that any problem has are in `clearsched.figures`."""

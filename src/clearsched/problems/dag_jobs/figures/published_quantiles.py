@@ -1,0 +1,62 @@
+"""Generated jobs against the published quantiles that they were drawn from."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from clearsched.figures import style
+from clearsched.problems.dag_jobs.traces.describe import GIVEN
+from clearsched.problems.dag_jobs.traces.measures import metadata_of, open_trace
+
+COLUMNS = 3
+
+
+def draw(results_dir: Path) -> style.Drawing:
+    """Read `traces/trace.parquet`, which source alibaba-like wrote, and draw it."""
+    return draw_trace(results_dir / "traces" / "trace.parquet")
+
+
+def applies(path: Path) -> bool:
+    """Whether the trace's source has published quantiles.
+
+    Raises:
+        ClearschedError: the file is missing or no Parquet file.
+    """
+    with open_trace(path) as file:
+        return metadata_of(file, path).get("source") == "alibaba-like"
+
+
+def draw_trace(path: Path) -> style.Drawing:
+    """Draw a panel a quantity: published quantiles as a line, generated ones as points."""
+    module: Any = import_module("clearsched.problems.dag_jobs.traces.alibaba_like")
+    return draw_table(module.compare_with_published(path).to_pylist())
+
+
+def draw_table(table: list[dict[str, Any]]) -> style.Drawing:
+    """Draw rows of quantity, quantile, published, generated."""
+    rows = [row for row in table if not row["quantity"].startswith(GIVEN)]
+    quantities = list(dict.fromkeys(row["quantity"] for row in rows))
+    lines = -(-len(quantities) // COLUMNS)
+    figure = style.new_figure(height_in=0.6 + 2.1 * lines)
+    panels = figure.subplots(lines, COLUMNS, squeeze=False, sharex=True)
+    for axes in panels.flat[len(quantities) :]:
+        axes.set_axis_off()
+    for axes, quantity in zip(panels.flat, quantities, strict=False):
+        of = [row for row in rows if row["quantity"] == quantity]
+        quantiles = [row["quantile"] for row in of]
+        published, generated = ([row[name] for row in of] for name in ("published", "generated"))
+        (line,) = axes.plot(quantiles, published, color=style.GREY, linewidth=2.2, label="published")
+        (points,) = axes.plot(quantiles, generated, "o", color=style.VERMILION, markersize=4, label="generated")
+        positive = [value for value in (*published, *generated) if value > 0]
+        if positive and max(positive) > 20 * min(positive):
+            axes.set_yscale("symlog", linthresh=min(positive))
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_title(quantity, loc="left", fontsize=8.5)
+        style.grid(axes, "both")
+    for axes in panels[-1]:
+        axes.set_xlabel("quantile")
+    figure.legend(handles=[line, points], loc="outside lower center", ncols=2)
+    header = ["quantity", "quantile", "published", "generated"]
+    return style.Drawing(figure, header, [[row[name] for name in header] for row in table])

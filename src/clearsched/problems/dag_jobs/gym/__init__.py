@@ -1,0 +1,1 @@
+"""The Gymnasium environments (docs/environment.md)."""

@@ -1,0 +1,1 @@
+"""The graph network that learns to schedule DAG jobs (docs/teacher.md)."""

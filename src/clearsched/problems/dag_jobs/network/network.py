@@ -1,0 +1,142 @@
+"""The graph network: embeddings of stages, jobs and the cluster, a head for stages and a head for limits.
+
+In the manner of Decima (Mao et al. 2019, "Learning Scheduling Algorithms for Data Processing Clusters", §5.1
+and §5.2): messages flow from children to parents, so a stage's embedding tells what lies below it. It differs in two
+places: the heads also see the candidate's own feature row, and all nodes are updated at once for a fixed number of
+rounds instead of level by level.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
+
+from clearsched.problems.dag_jobs.network.encoding import INPUTS, Batch, encode_limits
+
+NORMALISED = ("node", "job", "global", "candidate")
+"""Groups of inputs that are shifted and scaled to mean 0 and deviation 1 over the cloned decisions."""
+
+
+class Embedding(NamedTuple):
+    """What the network knows of a batch: E is the width of an embedding."""
+
+    node: Tensor  # [n, E]
+    job: Tensor  # [a, E]
+    total: Tensor  # [B, E]
+    jobs: Tensor  # [a, len(JOB_INPUTS)], normalised
+    candidates: Tensor  # [c, len(FEATURE_NAMES)], normalised
+
+
+class ChildrenToParents(MessagePassing):
+    """Rounds with shared weights: a node's state becomes its own input plus g(sum over its children of f(child))."""
+
+    def __init__(self, embedding: int, rounds: int) -> None:
+        super().__init__(aggr="add", flow="source_to_target")
+        self.rounds = rounds
+        self.message_net = perceptron(embedding, embedding, embedding)
+        self.update_net = perceptron(embedding, embedding, embedding)
+
+    def forward(self, own: Tensor, parent: Tensor, child: Tensor) -> Tensor:
+        """[n, E] -> [n, E]; `parent` and `child` are the ends of each edge."""
+        edges = torch.stack([child, parent])  # source and target of a message
+        state = own
+        for _ in range(self.rounds):
+            state = own + self.update_net(self.propagate(edges, state=self.message_net(state), size=None))
+        return state
+
+    def message(self, state_j: Tensor) -> Tensor:
+        """The message of a child, as it stands in its row of f(state)."""
+        return state_j
+
+    def aggregate(self, inputs: Tensor, index: Tensor, dim_size: int | None = None) -> Tensor:
+        """Sum by parent. `index_add` is several times faster on a CPU than the default, which expands the index."""
+        return inputs.new_zeros(dim_size or 0, inputs.shape[1]).index_add(0, index, inputs)
+
+
+class TeacherNetwork(nn.Module):
+    """Scores of candidate stages and of parallelism limits.
+
+    Args:
+        embedding: width of the stage, job and cluster embeddings.
+        hidden: width of hidden layers.
+        rounds: rounds of message passing; a stage sees what lies that many levels below it.
+    """
+
+    def __init__(self, embedding: int, hidden: int, rounds: int) -> None:
+        super().__init__()
+        width = {group: len(names) for group, names in INPUTS.items()}
+        for group in NORMALISED:
+            self.register_buffer(f"{group}_mean", torch.zeros(width[group]))
+            self.register_buffer(f"{group}_scale", torch.ones(width[group]))
+        self.node_net = perceptron(width["node"], hidden, embedding)
+        self.passing = ChildrenToParents(embedding, rounds)
+        self.job_net = perceptron(embedding + width["job"], hidden, embedding)
+        self.total_net = perceptron(embedding + width["global"], hidden, embedding)
+        context = 2 * embedding + width["job"] + width["candidate"]
+        self.stage_net = perceptron(embedding + context, hidden, hidden, 1)
+        self.limit_context = nn.Linear(context, hidden)
+        self.limit_input = nn.Linear(width["limit"], hidden, bias=False)
+        self.limit_net = perceptron(hidden, hidden, 1)
+
+    def normalise_like(self, batch: Batch) -> None:
+        """Take shift and scale of the inputs from a batch of typical decisions."""
+        inputs = (batch.nodes, batch.jobs, batch.totals, batch.candidates)
+        for group, values in zip(NORMALISED, inputs, strict=True):
+            deviation = values.std(dim=0, correction=0)
+            getattr(self, f"{group}_mean").copy_(values.mean(dim=0))
+            # An input that never varies in training must not blow up when it does later.
+            getattr(self, f"{group}_scale").copy_(torch.where(deviation > 1e-3, deviation, torch.ones(())))
+
+    def soften(self, temperature: float) -> None:
+        """Divide all scores by `temperature`: the same best choice, but probabilities that are less sure of it."""
+        with torch.no_grad():
+            for head in (self.stage_net, self.limit_net):
+                for parameter in head[-1].parameters():
+                    parameter.div_(temperature)
+
+    def embed(self, batch: Batch) -> Embedding:
+        """Embeddings of all stages, jobs and decisions."""
+        nodes, jobs = self._normal("node", batch.nodes), self._normal("job", batch.jobs)
+        node = self.passing(self.node_net(nodes), batch.parent, batch.child)
+        of_job = node.new_zeros(len(jobs), node.shape[1]).index_add(0, batch.node_job, node)
+        job = self.job_net(torch.cat([of_job, jobs], dim=1))
+        of_all = node.new_zeros(batch.num_decisions, node.shape[1]).index_add(0, batch.job_decision, job)
+        total = self.total_net(torch.cat([of_all, self._normal("global", batch.totals)], dim=1))
+        return Embedding(node, job, total, jobs, self._normal("candidate", batch.candidates))
+
+    def score_stages(self, batch: Batch, embedding: Embedding) -> Tensor:
+        """[c]: score of each candidate."""
+        node = embedding.node[batch.candidate_node]
+        context = self._context(batch, embedding, torch.arange(len(node)))
+        return self.stage_net(torch.cat([node, context], dim=1)).squeeze(1)
+
+    def score_limits(self, batch: Batch, embedding: Embedding, chosen: Tensor) -> Tensor:
+        """[B, N]: score of each limit on the job of candidate `chosen` (int64[B]); -inf where it is not allowed."""
+        inputs, allowed = encode_limits(batch, chosen)
+        context = self.limit_context(self._context(batch, embedding, chosen))
+        hidden = torch.relu(context[:, None] + self.limit_input(inputs.to(context.dtype)))
+        return self.limit_net(hidden).squeeze(2).masked_fill(~allowed, -torch.inf)
+
+    def _context(self, batch: Batch, embedding: Embedding, chosen: Tensor) -> Tensor:
+        """What is known of the job and the cluster of candidates, and of the candidates themselves."""
+        job = batch.candidate_job[chosen]
+        total = embedding.total[batch.candidate_decision[chosen]]
+        return torch.cat([embedding.job[job], total, embedding.jobs[job], embedding.candidates[chosen]], dim=1)
+
+    def _normal(self, group: str, values: Tensor) -> Tensor:
+        mean, scale = getattr(self, f"{group}_mean"), getattr(self, f"{group}_scale")
+        return ((values.to(mean.dtype) - mean) / scale).clamp(-10, 10)
+
+
+def perceptron(*widths: int) -> nn.Sequential:
+    """Linear layers with rectifiers between them."""
+    layers: list[nn.Module] = []
+    for index, (width, following) in enumerate(pairwise(widths)):
+        if index:
+            layers.append(nn.ReLU())
+        layers.append(nn.Linear(width, following))
+    return nn.Sequential(*layers)

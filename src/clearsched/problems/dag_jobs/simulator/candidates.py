@@ -1,0 +1,218 @@
+"""Which stages a decision may choose (docs/simulator.md §4), and what policies read of the jobs.
+
+Candidates are kept up to date, not searched: `lower_demand` and `raise_demand` are the only places where a stage's
+demand changes (beside the hot path of engine.py, which calls `saturate` itself), and when it crosses 0 they mark or
+unmark the stage and its children. Invariants at any time, over the stages of active jobs:
+
+    UNSATURATED = number of parents with demand > 0
+    CANDIDATE = 1 if and only if demand > 0, UNSATURATED = 0 and SELECTED = 0
+    HAS_DEMAND, NUM_CANDIDATES of a job and JOBS_WITH_DEMAND, TOTAL_CANDIDATES count these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clearsched.compiled.jit import compiled, inlined
+from clearsched.problems.dag_jobs.simulator.state import (
+    ATTACHED,
+    BASE,
+    CANDIDATE,
+    CRITICAL_PATH_LEFT_MS,
+    DEMAND,
+    HAS_DEMAND,
+    JOB,
+    JOBS_WITH_DEMAND,
+    NONE,
+    NUM_ACTIVE,
+    NUM_CANDIDATES,
+    NUM_SELECTED,
+    NUM_STAGES,
+    OPENED,
+    PROFILE_STAGE,
+    PROMISED,
+    RUNNING,
+    SELECTED,
+    SOURCE_JOB,
+    TASKS_LEFT,
+    TO_DECIDE,
+    TOTAL_CANDIDATES,
+    TRANSIT,
+    UNSATURATED,
+    UNSTARTED,
+    WAITING,
+    WORK_LEFT_MS,
+    WORK_STAMP,
+    State,
+)
+
+
+@inlined
+def demand(stage: np.ndarray, s: int) -> int:
+    """Tasks of stage s that no executor is meant for yet; may be negative."""
+    return stage[s, DEMAND]
+
+
+@inlined
+def is_complete(stage: np.ndarray, s: int) -> bool:
+    """All tasks of stage s have finished."""
+    return stage[s, UNSTARTED] == 0 and stage[s, RUNNING] == 0
+
+
+@inlined
+def in_frontier(stage: np.ndarray, s: int) -> bool:
+    """All parents of stage s are complete and it has tasks not started."""
+    return stage[s, WAITING] == 0 and stage[s, UNSTARTED] > 0
+
+
+@inlined
+def lower_demand(state: State, s: int, count: int) -> None:
+    """An executor (or `count` of them) is now meant for stage s."""
+    before = state.stage[s, DEMAND]
+    state.stage[s, DEMAND] = before - count
+    if before > 0 and before <= count:
+        saturate(state, s)
+
+
+@inlined
+def raise_demand(state: State, s: int, count: int) -> None:
+    """An executor (or `count` of them) is no longer meant for stage s."""
+    before = state.stage[s, DEMAND]
+    state.stage[s, DEMAND] = before + count
+    if before <= 0 and before + count > 0:
+        unsaturate(state, s)
+
+
+@compiled
+def saturate(state: State, s: int) -> None:
+    """The demand of stage s has fallen to 0 or below: it is no candidate, and its children may be."""
+    scalar, stage, job, profiles = state.scalar, state.stage, state.job, state.profiles
+    j, g = stage[s, JOB], stage[s, PROFILE_STAGE]
+    mark(state, s, 0)
+    job[j, HAS_DEMAND] -= 1
+    if job[j, HAS_DEMAND] == 0:
+        scalar[JOBS_WITH_DEMAND] -= 1
+    for i in range(profiles.child_start[g], profiles.child_start[g + 1]):
+        child = job[j, BASE] + profiles.children[i]
+        stage[child, UNSATURATED] -= 1
+        if stage[child, UNSATURATED] == 0 and stage[child, DEMAND] > 0 and stage[child, SELECTED] == 0:
+            mark(state, child, 1)
+
+
+@compiled
+def unsaturate(state: State, s: int) -> None:
+    """The demand of stage s has risen above 0: it may be a candidate, and its children are not."""
+    scalar, stage, job, profiles = state.scalar, state.stage, state.job, state.profiles
+    j, g = stage[s, JOB], stage[s, PROFILE_STAGE]
+    if stage[s, UNSATURATED] == 0 and stage[s, SELECTED] == 0:
+        mark(state, s, 1)
+    if job[j, HAS_DEMAND] == 0:
+        scalar[JOBS_WITH_DEMAND] += 1
+    job[j, HAS_DEMAND] += 1
+    for i in range(profiles.child_start[g], profiles.child_start[g + 1]):
+        child = job[j, BASE] + profiles.children[i]
+        stage[child, UNSATURATED] += 1
+        mark(state, child, 0)
+
+
+@inlined
+def mark(state: State, s: int, candidate: int) -> None:
+    """Set whether stage s is a candidate, and the counts."""
+    change = candidate - state.stage[s, CANDIDATE]
+    state.stage[s, CANDIDATE] = candidate
+    state.job[state.stage[s, JOB], NUM_CANDIDATES] += change
+    state.scalar[TOTAL_CANDIDATES] += change
+
+
+@inlined
+def select(state: State, s: int) -> None:
+    """Stage s was chosen: no candidate for the rest of the round."""
+    state.stage[s, SELECTED] = 1
+    state.selected[state.scalar[NUM_SELECTED]] = s
+    state.scalar[NUM_SELECTED] += 1
+    mark(state, s, 0)
+
+
+@inlined
+def forget_selected(state: State) -> None:
+    """The round is over: what was chosen in it may be chosen again."""
+    stage, selected = state.stage, state.selected
+    for i in range(state.scalar[NUM_SELECTED]):
+        s = selected[i]
+        stage[s, SELECTED] = 0
+        if stage[s, DEMAND] > 0 and stage[s, UNSATURATED] == 0:
+            mark(state, s, 1)
+    state.scalar[NUM_SELECTED] = 0
+
+
+@compiled
+def survey(state: State) -> int:
+    """Bring `work` up to date for the active jobs; return the number of candidates of the pending decision.
+
+    Sums are taken anew, in order of the stages, so that they do not depend on what happened before; but only of jobs
+    that have started a task since.
+    """
+    stage, job, work, profiles = state.stage, state.job, state.work, state.profiles
+    mean_ms, num_tasks, critical_path_ms = profiles.mean_ms, profiles.num_tasks, profiles.critical_path_ms
+    for i in range(state.scalar[NUM_ACTIVE]):
+        j = state.active[i]
+        if job[j, WORK_STAMP] == job[j, TASKS_LEFT]:
+            continue
+        left = critical_path = 0.0
+        for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
+            if stage[s, UNSTARTED] > 0:
+                g = stage[s, PROFILE_STAGE]
+                own = stage[s, UNSTARTED] * mean_ms[g]
+                below = critical_path_ms[g] - num_tasks[g] * mean_ms[g]
+                left += own
+                critical_path = max(critical_path, own + below)
+        work[j, WORK_LEFT_MS] = left
+        work[j, CRITICAL_PATH_LEFT_MS] = critical_path
+        job[j, WORK_STAMP] = job[j, TASKS_LEFT]
+    return state.scalar[TOTAL_CANDIDATES]
+
+
+@inlined
+def executors_of(state: State, j: int) -> int:
+    """Executors attached to job j, in transit to it, or promised to it from keys outside the job."""
+    job = state.job
+    return job[j, ATTACHED] + job[j, TRANSIT] + job[j, PROMISED]
+
+
+@inlined
+def executors_held(state: State, j: int) -> int:
+    """`executors_of`, without the k that are being decided on if j is their source: the count that a limit bounds."""
+    held = executors_of(state, j)
+    if j == state.scalar[SOURCE_JOB]:
+        held -= state.scalar[TO_DECIDE]
+    return held
+
+
+@inlined
+def first_candidate_of(state: State, j: int) -> int:
+    """Job j's first candidate in frontier order, else its candidate of lowest index, else NONE."""
+    stage, job = state.stage, state.job
+    best = NONE
+    for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
+        if stage[s, CANDIDATE] == 0:
+            continue
+        if best == NONE or (
+            stage[s, WAITING] == 0 and (stage[best, WAITING] > 0 or stage[s, OPENED] < stage[best, OPENED])
+        ):
+            best = s
+    return best
+
+
+@inlined
+def first_candidate_overall(state: State) -> int:
+    """The candidate of the earliest active job, lowest index first, else NONE."""
+    if state.scalar[TOTAL_CANDIDATES] == 0:
+        return NONE
+    stage, job, active = state.stage, state.job, state.active
+    i = 0
+    while job[active[i], NUM_CANDIDATES] == 0:
+        i += 1
+    s = job[active[i], BASE]
+    while stage[s, CANDIDATE] == 0:
+        s += 1
+    return s

@@ -1,0 +1,188 @@
+"""A whole episode inside the compiled loop: advance, ask the policy, commit, until no event is left."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clearsched.compiled.features import all_finite, new_rows
+from clearsched.compiled.jit import allocating, compiled, concurrent, inlined
+from clearsched.compiled.scoring import INVALID, NOTHING, Packed, best_candidate, write_scores
+from clearsched.compiled.trees import BLOCK
+from clearsched.errors import FeatureError
+from clearsched.problems.dag_jobs.features import (
+    NUM_FEATURES,
+    describe_candidates,
+    describe_fault,
+    fill_features,
+    place_of,
+)
+from clearsched.problems.dag_jobs.heuristics import (
+    CAPPED_SRPT,
+    FIFO,
+    LEARNED,
+    LOCAL_SRPT,
+    SJF_CP,
+    WEIGHTED_FAIR,
+    WSJF,
+    capped_srpt,
+    fifo,
+    local_srpt,
+    sjf_cp,
+    weighted_fair,
+    wsjf,
+)
+from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
+from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit
+from clearsched.problems.dag_jobs.simulator.state import JOB, NONE, NUM_EXECUTORS, State
+
+
+class Compiled(NamedTuple):
+    """A policy that runs inside the loop: a heuristic with its parameters, or what scores stages and limits.
+
+    The candidate with the highest score is chosen, the first of equals; the score of the limit is the share of the
+    executors that the job of the chosen stage may hold.
+    """
+
+    code: int  # one of the codes of heuristics.py
+    parameters: np.ndarray  # float64[2]
+    stage: Packed = NOTHING
+    limit: Packed = NOTHING
+
+
+class Scratch(NamedTuple):
+    """What `choose` works in, so that the loop allocates nothing. S stage rows, J job rows."""
+
+    rows: np.ndarray  # float32[at least S, NUM_FEATURES]: the feature matrix
+    stages: np.ndarray  # int64[S]: the stage of each row
+    numbers: np.ndarray  # float64[3 (S + J)]
+    values: np.ndarray  # float64[S + BLOCK]: scores
+
+
+@allocating
+def new_scratch(state: State) -> Scratch:
+    """Scratch for any decision of the state."""
+    stages, jobs = len(state.stage), len(state.job)
+    return Scratch(
+        new_rows(stages, NUM_FEATURES),
+        np.empty(stages, np.int64),
+        np.empty(3 * (stages + jobs)),
+        np.empty(stages + BLOCK),
+    )
+
+
+@compiled
+def choose(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
+    """(stage, requested executors) of the pending decision, or (NONE, 0), or (INVALID, 0). `survey` must have run."""
+    code, parameters = policy.code, policy.parameters
+    if code == LEARNED:
+        return choose_by_score(state, policy, scratch)
+    if code == FIFO:
+        return fifo(state)
+    if code == WEIGHTED_FAIR:
+        return weighted_fair(state, parameters[0])
+    if code == SJF_CP:
+        return sjf_cp(state)
+    if code == WSJF:
+        return wsjf(state, parameters[0])
+    if code == CAPPED_SRPT:
+        return capped_srpt(state, parameters[0], parameters[1])
+    if code == LOCAL_SRPT:
+        return local_srpt(state, parameters[0], parameters[1])
+    return NONE, 0
+
+
+@compiled
+def choose_by_score(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
+    """The candidate of the highest score, and as many executors as its job's limit leaves."""
+    rows, stages, values = scratch.rows, scratch.stages, scratch.values
+    count = describe_candidates(state, rows, stages, scratch.numbers)
+    if count == 0:
+        return NONE, 0
+    if not all_finite(rows, count):
+        return INVALID, 0
+    best = best_candidate(policy.stage, rows, count, values, False)
+    if best < 0:
+        return best, 0
+    write_scores(policy.limit, rows[best : best + 1], 1, values)
+    if not np.isfinite(values[0]):
+        return INVALID, 0
+    held = executors_held(state, state.stage[stages[best], JOB])
+    return stages[best], limit_executors(values[0], state.scalar[NUM_EXECUTORS], held) - held
+
+
+@inlined
+def limit_executors(share: float, num_executors: int, held: int) -> int:
+    """The limit that a share of the cluster means for a job that holds `held`: rounded, from held + 1 to all."""
+    limit = int(np.floor(min(max(share, 0.0), 1.0) * num_executors + 0.5))
+    return max(held + 1, limit)
+
+
+@allocating
+def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
+    """(stage, limit) of the pending decision; (NONE, 0) if the policy names none; (INVALID, 0). See `choose`."""
+    s, requested = choose(state, policy, new_scratch(state))
+    if s < 0:
+        return s, 0
+    held = executors_held(state, state.stage[s, JOB])
+    return s, min(held + requested, state.scalar[NUM_EXECUTORS])
+
+
+@inlined
+def reads_work(code: int) -> bool:
+    """Whether a policy asks for the work that is left, which `survey` sums up."""
+    return code != FIFO and code != WEIGHTED_FAIR and code != WSJF
+
+
+@concurrent
+def run_episode(state: State, policy: Compiled) -> int:
+    """Run an episode to its end (OVER), a replay also to where it needs more jobs or rows (PAUSED).
+
+    DECIDE: it stopped at a decision that has no answer; `fault` tells why.
+    """
+    return run(state, policy, new_scratch(state))
+
+
+@compiled
+def run(state: State, policy: Compiled, scratch: Scratch) -> int:
+    """`run_episode` without what it allocates."""
+    while True:
+        why = advance(state)
+        if why != DECIDE:
+            return why
+        if reads_work(policy.code):
+            survey(state)
+        s, requested = choose(state, policy, scratch)
+        if s == INVALID:
+            return DECIDE
+        commit(state, s, requested)
+
+
+def run_or_raise(state: State, policy: Compiled) -> int:
+    """`run_episode`, with a fault as an error.
+
+    Raises:
+        FeatureError: a feature or a score of the policy is not finite.
+    """
+    why: int = run_episode(state, policy)
+    if why == DECIDE:
+        raise FeatureError(fault(state, policy))
+    return why
+
+
+def fault(state: State, policy: Compiled) -> str:
+    """Why `choose` answered INVALID to the pending decision, in one line."""
+    rows, stages, _, values = new_scratch(state)
+    count = fill_features(state, rows, stages)
+    told = describe_fault(state, rows[:count], stages[:count])
+    if told:
+        return told
+    for what, scorer in (("score", policy.stage), ("limit", policy.limit)):
+        write_scores(scorer, rows, count, values)
+        wrong = np.flatnonzero(~np.isfinite(values[:count]))
+        if len(wrong):
+            return (
+                f"{place_of(state, stages[wrong[0]], f'the {what} is {values[wrong[0]]}')}: its weights are too large"
+            )
+    return ""

@@ -1,0 +1,214 @@
+"""A replay: one long episode of which only statistics are kept, in memory bounded by the jobs in the system.
+
+Jobs come in chunks from any iterator. The rows of a job that is complete are used again by a later one
+(recycling.py); the loop pauses when it needs the next chunk, or more rows than there are. Completion times go into
+running sums and a histogram, so a million jobs take no more memory than a thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearsched.errors import WorkloadError
+from clearsched.problems.dag_jobs.simulator import loop
+from clearsched.problems.dag_jobs.simulator.engine import OVER
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, level_table
+from clearsched.problems.dag_jobs.simulator.recycling import (
+    BINS_PER_OCTAVE,
+    COUNT,
+    FIRST_BIN,
+    LARGEST_S,
+    LOWEST_OCTAVE,
+    MOST_ACTIVE,
+    NUM_BINS,
+    SUM_S,
+    SUM_SQUARES,
+    TALLIES,
+)
+from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Rules
+from clearsched.problems.dag_jobs.simulator.state import (
+    ARRIVES_MS,
+    ARRIVING_PROFILE,
+    FREE_ROWS,
+    MORE_ARRIVALS,
+    NEXT_ARRIVAL,
+    NUM_ACTIVE,
+    NUM_ARRIVALS,
+    NUM_DECISIONS,
+    NUM_STARTED,
+    REPLAY,
+    TIME_MS,
+    State,
+    allocate,
+    begin,
+    settle,
+)
+
+Chunk = tuple[np.ndarray, np.ndarray]
+"""Jobs in order of arrival: profiles, int64[n], and arrival times in ms, int64[n]."""
+
+
+@dataclass(frozen=True)
+class ReplayStatistics:
+    """What is known of a replay when it is over.
+
+    Attributes:
+        num_jobs: jobs that arrived, all complete.
+        mean_jct_s, std_jct_s, largest_jct_s: of the job completion times, s.
+        makespan_s: time of the last event, s.
+        num_tasks: tasks started.
+        num_decisions: answers of the policy.
+        most_jobs: most jobs that were in the system at once.
+        state_bytes: memory of the simulator's state at the end, which is its largest.
+        histogram: int64[NUM_BINS], jobs by completion time; the bins are 2 % wide.
+    """
+
+    num_jobs: int
+    mean_jct_s: float
+    std_jct_s: float
+    largest_jct_s: float
+    makespan_s: float
+    num_tasks: int
+    num_decisions: int
+    most_jobs: int
+    state_bytes: int
+    histogram: np.ndarray
+
+    def quantile_s(self, share: float) -> float:
+        """The completion time that this share of the jobs does not exceed, s, to the width of a bin (2 %)."""
+        position = int(np.searchsorted(np.cumsum(self.histogram), share * self.num_jobs))
+        return float(2.0 ** ((position + 0.5) / BINS_PER_OCTAVE + LOWEST_OCTAVE))
+
+
+def poisson_jobs(
+    num_profiles: int, num_jobs: int, mean_interarrival_ms: float, seed: int, chunk: int = 4096
+) -> Iterator[Chunk]:
+    """Jobs of uniformly drawn profiles that arrive at random, the first at time 0, without end-to-end storage."""
+    generator = np.random.default_rng(seed)
+    last_ms = 0.0
+    for first in range(0, num_jobs, chunk):
+        count = min(chunk, num_jobs - first)
+        gaps = generator.exponential(mean_interarrival_ms, count)
+        if first == 0:
+            gaps[0] = 0.0
+        times_ms = last_ms + np.cumsum(gaps)
+        last_ms = times_ms[-1]
+        yield generator.integers(num_profiles, size=count), np.floor(times_ms).astype(np.int64)
+
+
+def replay(
+    profiles: Profiles,
+    jobs: Iterable[Chunk],
+    policy: loop.Compiled,
+    *,
+    num_executors: int,
+    moving_delay_ms: int = 2000,
+    seed: int = 0,
+    mean_durations: bool = False,
+    rules: Rules = PUBLISHED,
+    job_rows: int = 64,
+) -> ReplayStatistics:
+    """Schedule the jobs of an iterator, which may be longer than memory.
+
+    The same jobs as an episode's run the same, but for several that arrive at time 0: a replay admits them one by
+    one, as any others.
+
+    Args:
+        jobs: chunks of jobs in order of arrival, over all chunks.
+        policy: inside the compiled loop.
+        seed: of the task durations.
+        job_rows: jobs in the system that memory is taken for at first; it doubles when they are more.
+
+    Raises:
+        WorkloadError: no job, no executor, arrivals out of order, an unknown profile, or jobs left unfinished.
+    """
+    if num_executors < 1:
+        raise WorkloadError(f"replay: num_executors is {num_executors}: at least 1 needed")
+    chunks = _checked(jobs, profiles.trace.num_profiles)
+    levels = level_table(profiles.trace.levels, num_executors, rules.right_interpolation)
+    most_stages = int(np.diff(profiles.arrays.stage_start).max())
+    state = allocate(
+        profiles.arrays, levels, np.zeros((0, 2), np.int64), job_rows, job_rows * most_stages,
+        free_rows=job_rows, tallies=TALLIES,
+    )  # fmt: skip
+    settle(state, moving_delay_ms, mean_durations, rules)
+    state.scalar[REPLAY] = state.scalar[MORE_ARRIVALS] = 1
+    state.free_row[:] = np.arange(job_rows)[::-1]
+    state.scalar[FREE_ROWS] = job_rows
+    begin(state, np.uint64(seed))
+    while loop.run_or_raise(state, policy) != OVER:
+        if state.scalar[NEXT_ARRIVAL] == state.scalar[NUM_ARRIVALS]:
+            state = _next_chunk(state, next(chunks, None))
+        else:
+            state = _with_more_rows(state)
+    return _statistics(state)
+
+
+def _checked(jobs: Iterable[Chunk], num_profiles: int) -> Iterator[np.ndarray]:
+    """The chunks as rows of `State.arrival`, checked."""
+    last_ms = 0
+    for number, (profile, arrival_ms) in enumerate(jobs):
+        where = f"replay: chunk {number}"
+        if len(profile) != len(arrival_ms):
+            raise WorkloadError(f"{where}: {len(profile)} profiles and {len(arrival_ms)} arrival times")
+        if len(profile) == 0:
+            continue
+        if np.min(profile) < 0 or np.max(profile) >= num_profiles:
+            raise WorkloadError(f"{where}: profiles must lie in 0 to {num_profiles - 1}")
+        if arrival_ms[0] < last_ms or np.any(np.diff(arrival_ms) < 0):
+            raise WorkloadError(f"{where}: arrival times must be at least 0 and in increasing order")
+        last_ms = int(arrival_ms[-1])
+        rows = np.empty((len(profile), 2), np.int64)
+        rows[:, ARRIVES_MS], rows[:, ARRIVING_PROFILE] = arrival_ms, profile
+        yield rows
+
+
+def _next_chunk(state: State, rows: np.ndarray | None) -> State:
+    if rows is None:
+        state.scalar[MORE_ARRIVALS] = 0
+        return state
+    state.scalar[NEXT_ARRIVAL], state.scalar[NUM_ARRIVALS] = 0, len(rows)
+    return state._replace(arrival=rows)
+
+
+def _with_more_rows(state: State) -> State:
+    """The same state with room for twice as many jobs."""
+    rows = len(state.job)
+    # Row numbers stay as they are: stages follow their job's row at a fixed distance.
+    stage, job, work, active = (
+        np.concatenate([array, np.zeros_like(array)]) for array in (state.stage, state.job, state.work, state.active)
+    )
+    free_row = np.empty(2 * rows, np.int64)
+    free_row[:rows] = np.arange(rows, 2 * rows)[::-1]
+    state.scalar[FREE_ROWS] = rows
+    return state._replace(stage=stage, job=job, work=work, active=active, free_row=free_row)
+
+
+def _statistics(state: State) -> ReplayStatistics:
+    scalar, tally = state.scalar, state.tally
+    count = int(tally[COUNT])
+    unfinished = int(scalar[NUM_ACTIVE])
+    if unfinished:
+        decisions = int(scalar[NUM_DECISIONS])
+        raise WorkloadError(
+            f"replay: {unfinished} jobs unfinished after decision {decisions}: executors were left idle"
+        )
+    if count == 0:
+        raise WorkloadError("replay: no job: at least one needed")
+    mean = tally[SUM_S] / count
+    arrays = [array for array in state[1:] if isinstance(array, np.ndarray)]
+    return ReplayStatistics(
+        num_jobs=count,
+        mean_jct_s=float(mean),
+        std_jct_s=float(np.sqrt(max(tally[SUM_SQUARES] / count - mean * mean, 0.0))),
+        largest_jct_s=float(tally[LARGEST_S]),
+        makespan_s=float(scalar[TIME_MS]) / 1000,
+        num_tasks=int(scalar[NUM_STARTED]),
+        num_decisions=int(scalar[NUM_DECISIONS]),
+        most_jobs=int(tally[MOST_ACTIVE]),
+        state_bytes=sum(array.nbytes for array in arrays),
+        histogram=tally[FIRST_BIN : FIRST_BIN + NUM_BINS].astype(np.int64),
+    )

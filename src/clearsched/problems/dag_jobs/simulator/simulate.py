@@ -1,0 +1,277 @@
+"""Episodes from Python: a workload in, every job's completion time out; or one decision at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from clearsched.compiled.jit import allocating
+from clearsched.errors import ActionError, ClearschedError, FeatureError, WorkloadError
+from clearsched.problems.dag_jobs.graph import Observation, observe
+from clearsched.problems.dag_jobs.simulator import engine, loop
+from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
+from clearsched.problems.dag_jobs.simulator.engine import job_time_ms as job_time_ms  # of use with what is here
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, level_table
+from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Rules
+from clearsched.problems.dag_jobs.simulator.state import (
+    ARRIVAL_MS,
+    CANDIDATE,
+    COMPLETION_MS,
+    JOB,
+    NONE,
+    NUM_DECISIONS,
+    NUM_STARTED,
+    TIME_MS,
+    TOTAL_CANDIDATES,
+    State,
+    new_state,
+)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One episode to schedule.
+
+    Attributes:
+        profile: int64[J], profile of each job.
+        arrival_ms: int64[J], time of arrival, non-decreasing.
+        num_executors: executors of the cluster.
+        moving_delay_ms: time an executor takes to move to another job.
+        seed: seed of the task durations (64 bits).
+        mean_durations: take rounded means instead of draws (the mode of the golden episodes).
+        rules: corrections and faults.
+    """
+
+    profile: np.ndarray
+    arrival_ms: np.ndarray
+    num_executors: int
+    moving_delay_ms: int
+    seed: int = 0
+    mean_durations: bool = False
+    rules: Rules = PUBLISHED
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """What came of an episode.
+
+    Attributes:
+        arrival_ms, completion_ms: int64[J].
+        num_decisions: answers of the policy, `none` included.
+        num_tasks: tasks started.
+        tasks: int64[num_tasks, 7] if recorded: start_ms, duration_ms, job, stage, wave, attempt, failed, in order of
+            starting. An attempt is numbered within its stage; the duration of one that failed ends at the failure.
+        decisions: int64[num_decisions, 8] if recorded: time_ms, source job, source stage, k, target job, target
+            stage, requested, committed; -1 for none (docs/simulator.md §9).
+    """
+
+    arrival_ms: np.ndarray
+    completion_ms: np.ndarray
+    num_decisions: int
+    num_tasks: int
+    tasks: np.ndarray | None = None
+    decisions: np.ndarray | None = None
+
+    @property
+    def jct_s(self) -> np.ndarray:
+        """float64[J]: job completion times, s."""
+        return (self.completion_ms - self.arrival_ms) / 1000
+
+    @property
+    def avg_jct_s(self) -> float:
+        """Mean job completion time, s."""
+        return float(self.jct_s.mean())
+
+    @property
+    def makespan_s(self) -> float:
+        """Time of the last completion, s."""
+        return float(self.completion_ms.max()) / 1000
+
+
+def simulate(
+    profiles: Profiles,
+    workload: Workload,
+    policy: loop.Compiled,
+    *,
+    record_tasks: bool = False,
+    record_decisions: bool = False,
+) -> EpisodeResult:
+    """Run one episode inside the compiled loop.
+
+    Raises:
+        ClearschedError: the workload is malformed, or jobs were left unfinished.
+        FeatureError: a feature or a score of the policy is not finite.
+    """
+    state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
+    loop.run_or_raise(state, policy)
+    if not is_recorded(state):
+        # Lost tasks and idle answers have no bound. An episode runs the same a second time, with logs of its size.
+        rows = len(state.task_log) and int(state.scalar[NUM_STARTED])
+        state = _begin(profiles, workload, rows, len(state.decision_log) and int(state.scalar[NUM_DECISIONS]))
+        loop.run_or_raise(state, policy)
+    return result_of(state)
+
+
+def start(
+    profiles: Profiles, workload: Workload, *, record_tasks: bool = False, record_decisions: bool = False
+) -> State:
+    """The state of a workload at time 0.
+
+    Raises:
+        WorkloadError: no job, no executor, a negative or decreasing arrival, or an unknown profile.
+    """
+    profile = np.asarray(workload.profile, np.int64)
+    arrival_ms = np.asarray(workload.arrival_ms, np.int64)
+    if len(profile) == 0 or len(profile) != len(arrival_ms):
+        raise WorkloadError(f"workload: {len(profile)} jobs and {len(arrival_ms)} arrivals: at least one job needed")
+    if workload.num_executors < 1:
+        raise WorkloadError(f"workload: num_executors is {workload.num_executors}: at least 1 needed")
+    if workload.moving_delay_ms < 0:
+        raise WorkloadError(f"workload: moving_delay_ms is {workload.moving_delay_ms}: it must not be negative")
+    if arrival_ms[0] < 0 or np.any(np.diff(arrival_ms) < 0):
+        raise WorkloadError("workload: arrival times must be at least 0 and in increasing order")
+    if profile.min() < 0 or profile.max() >= profiles.trace.num_profiles:
+        raise WorkloadError(f"workload: profiles must lie in 0 to {profiles.trace.num_profiles - 1}")
+    task_rows = decision_rows = 0
+    if record_tasks or record_decisions:
+        starts = int(profiles.num_tasks[profile].sum()) * (2 if workload.rules.has_faults else 1)
+        task_rows, decision_rows = starts * record_tasks, (2 * starts + 64) * record_decisions
+    return _begin(profiles, workload, task_rows, decision_rows)
+
+
+def _begin(profiles: Profiles, workload: Workload, task_rows: int, decision_rows: int) -> State:
+    return new_state(
+        profiles.arrays,
+        _level_table(profiles.trace.levels, workload.num_executors, workload.rules.right_interpolation),
+        np.asarray(workload.profile, np.int64),
+        np.asarray(workload.arrival_ms, np.int64),
+        workload.moving_delay_ms,
+        workload.seed,
+        mean_durations=workload.mean_durations,
+        rules=workload.rules,
+        task_rows=task_rows,
+        decision_rows=decision_rows,
+    )
+
+
+def is_recorded(state: State) -> bool:
+    """Whether every row that was to be recorded found a place."""
+    tasks, decisions = len(state.task_log), len(state.decision_log)
+    return (not tasks or state.scalar[NUM_STARTED] <= tasks) and (
+        not decisions or state.scalar[NUM_DECISIONS] <= decisions
+    )
+
+
+_level_table = lru_cache(maxsize=64)(level_table)
+
+
+def result_of(state: State) -> EpisodeResult:
+    """The outcome of a state whose events have run out.
+
+    Raises:
+        ClearschedError: a job is unfinished: the policy answered `none` while there were candidates.
+    """
+    completion_ms = state.job[:, COMPLETION_MS].copy()
+    unfinished = np.flatnonzero(completion_ms == NONE)
+    decisions, tasks = int(state.scalar[NUM_DECISIONS]), int(state.scalar[NUM_STARTED])
+    if len(unfinished):
+        raise ClearschedError(
+            f"{len(unfinished)} jobs unfinished after decision {decisions}, job {unfinished[0]} first: "
+            "the policy left executors idle while stages were waiting"
+        )
+    if not is_recorded(state):
+        raise WorkloadError(f"episode of {tasks} task starts and {decisions} decisions: its record is full")
+    return EpisodeResult(
+        state.job[:, ARRIVAL_MS].copy(),
+        completion_ms,
+        decisions,
+        tasks,
+        state.task_log[:tasks] if len(state.task_log) else None,
+        state.decision_log[:decisions] if len(state.decision_log) else None,
+    )
+
+
+class Simulation:
+    """One episode, one decision at a time: for policies that run outside the compiled loop.
+
+    >>> simulation = Simulation(profiles, workload)                # doctest: +SKIP
+    >>> while simulation.advance():
+    ...     simulation.act(stage, limit)
+    >>> simulation.result()
+    """
+
+    def __init__(
+        self, profiles: Profiles, workload: Workload, *, record_tasks: bool = False, record_decisions: bool = False
+    ) -> None:
+        self.profiles = profiles
+        self.workload = workload
+        self.state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
+        self.num_candidates = 0
+
+    def advance(self) -> bool:
+        """Run to the next decision that has a candidate; False at the end of the episode."""
+        self.state = with_room(self.state)
+        self.num_candidates = advance_to_choice(self.state)
+        return self.num_candidates > 0
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time, s."""
+        return float(self.state.scalar[TIME_MS]) / 1000
+
+    def observe(self) -> Observation:
+        """The pending decision as arrays for a network."""
+        return observe(self.state)
+
+    def reference_choice(self, policy: loop.Compiled) -> tuple[int, int]:
+        """What a compiled policy answers to the pending decision: (stage, limit on its job, not cut to k).
+
+        Raises:
+            FeatureError: a feature or a score is not finite.
+        """
+        stage, limit = loop.choose_limit(self.state, policy)
+        if stage == loop.INVALID:
+            raise FeatureError(loop.fault(self.state, policy))
+        return stage, limit
+
+    def act(self, stage: int, limit: int) -> int:
+        """Answer the pending decision: `stage` (row of the state) gets executors until its job holds `limit`.
+
+        Returns the number of executors committed.
+
+        Raises:
+            ActionError: the stage is no candidate, or the limit is not above what the job holds.
+        """
+        state, number = self.state, int(self.state.scalar[NUM_DECISIONS])
+        if not 0 <= stage < len(state.stage) or state.stage[stage, CANDIDATE] == 0 or self.num_candidates == 0:
+            raise ActionError(f"decision {number}: stage {stage} is no candidate")
+        held = int(executors_held(state, state.stage[stage, JOB]))
+        if limit <= held:
+            raise ActionError(f"decision {number}: limit {limit} is not above the {held} executors that the job holds")
+        self.num_candidates = 0
+        return int(engine.commit(state, stage, limit - held))
+
+    def result(self) -> EpisodeResult:
+        """The outcome, after `advance` returned False."""
+        return result_of(self.state)
+
+
+def with_room(state: State) -> State:
+    """The state with longer logs if one of them is half full: lost tasks and idle answers have no bound."""
+    if 2 * state.scalar[NUM_STARTED] > len(state.task_log) > 0:
+        state = state._replace(task_log=np.concatenate([state.task_log, np.zeros_like(state.task_log)]))
+    if 2 * state.scalar[NUM_DECISIONS] > len(state.decision_log) > 0:
+        state = state._replace(decision_log=np.concatenate([state.decision_log, np.zeros_like(state.decision_log)]))
+    return state
+
+
+@allocating
+def advance_to_choice(state: State) -> int:
+    """Run to the next decision with a candidate, answering `none` where there is none; 0 at the end."""
+    while engine.advance(state) == engine.DECIDE:
+        if state.scalar[TOTAL_CANDIDATES] > 0:
+            return survey(state)
+        engine.commit(state, NONE, 0)
+    return 0

@@ -1,0 +1,149 @@
+"""The stages that a set of Spark jobs ran, and which of them wait for which.
+
+A later Spark job lists the stages of an earlier one again when it reads their output. Spark then skips them; they are
+mapped to the stage that ran, by the id of the resilient distributed dataset (RDD) that both put out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from clearsched.problems.dag_jobs.traces.spark_eventlog.application import SparkJob, Stage
+
+
+@dataclass(frozen=True)
+class Dag:
+    """The stages that ran, every stage after its parents.
+
+    Attributes:
+        stages: in the order of their Spark jobs and, in a Spark job, of the datasets that they put out. Spark's own
+            numbers of stages differ from run to run (they come out of a hash set); datasets are made in the order of
+            the query's plan.
+        parents: of each stage, as positions in `stages`, increasing.
+        elsewhere: (stage, parent) ids where the parent ran in none of the Spark jobs: its output was there before.
+        in_sequence: edges that are known only from the order in which the Spark jobs were submitted.
+    """
+
+    stages: tuple[Stage, ...]
+    parents: tuple[tuple[int, ...], ...]
+    elsewhere: tuple[tuple[int, int], ...]
+    in_sequence: int
+
+
+def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Collection[int], sequence: bool) -> Dag:
+    """The stages that ran, with their dependencies.
+
+    A stage waits for
+
+    1. its parents, those that were skipped replaced by the stage that put out the same dataset;
+    2. the last stages of Spark jobs that read the same data and had ended before the stage's own Spark job was
+       submitted: a sort waits for the samples of its input, a filter for the scalar that it compares with;
+    3. with `sequence`, if none of its parents is in its own Spark job: the last stages of the Spark jobs that had ended
+       before its own was submitted and that gave their result to the driver (those only for which no later one
+       stands in). The driver submitted its Spark job only then: actions follow each other, and the hash table of a
+       broadcast join comes without an edge between stages. Spark jobs that put out a shuffle, as those of the stages
+       of an adaptive query, have their readers among the stages.
+
+    Args:
+        jobs: the Spark jobs, in the order of their submission.
+        stages: every stage that they list, by id.
+        ran_ids: ids of those that ran.
+        sequence: whether rule 3 holds.
+    """
+    started = {job.id: job.started for job in jobs}
+    ran = [stages[stage_id] for stage_id in ran_ids]
+    ran.sort(key=lambda stage: (started[stage.job], stage.rdd, stage.id))
+    index = {stage.id: position for position, stage in enumerate(ran)}
+    by_rdd = {stage.rdd: place for place, stage in reversed(list(enumerate(ran))) if not stage.to_driver}
+    results = {job.id: max(index.keys() & set(job.stage_ids), default=None) for job in jobs}
+    readers: defaultdict[int, list[SparkJob]] = defaultdict(list)
+    for job in jobs:
+        for rdd in {stages[stage_id].rdd for stage_id in job.stage_ids}:
+            readers[rdd].append(job)
+
+    parents: list[set[int]] = []
+    read: set[int] = set()
+    elsewhere: list[tuple[int, int]] = []
+    for position, stage in enumerate(ran):
+        found: set[int] = set()
+        for parent_id in stage.parent_ids:
+            known, is_direct = _resolve(parent_id, position, stages, index, by_rdd)
+            if not is_direct:
+                elsewhere.append((stage.id, parent_id))
+            found |= known
+        read |= found
+        for parent in tuple(found):
+            for job in readers[ran[parent].rdd]:
+                result = results[job.id]
+                if result is not None and _ended_before(job, started[stage.job]):
+                    found.add(index[result])
+        found.discard(position)
+        parents.append(found)
+    in_sequence = 0
+    if sequence:
+        last = {job.id: index[result] for job in jobs if (result := results[job.id]) is not None}
+        to_driver = {job: place for job, place in last.items() if ran[place].to_driver or place not in read}
+        in_sequence = _add_sequence(jobs, ran, parents, to_driver)
+    return Dag(tuple(ran), tuple(tuple(sorted(found)) for found in parents), tuple(elsewhere), in_sequence)
+
+
+def _ended_before(job: SparkJob, position: int) -> bool:
+    return job.ended is not None and job.ended < position
+
+
+def _resolve(
+    stage_id: int, child: int, stages: Mapping[int, Stage], index: Mapping[int, int], by_rdd: Mapping[int, int]
+) -> tuple[set[int], bool]:
+    """Positions of the stages that ran and stand for a listed one, and whether that is itself or the one of the same
+    dataset. If neither ran, its output was there before, and those of its parents that ran stand for it.
+    """
+    if stage_id in index:
+        return {index[stage_id]}, True
+    if (stage := stages.get(stage_id)) is not None and by_rdd.get(stage.rdd, child) < child:
+        return {by_rdd[stage.rdd]}, True
+    seen, waiting, found = {stage_id}, [stage_id], set()
+    while waiting:
+        stage = stages.get(waiting.pop())
+        if stage is None:
+            continue
+        position = index.get(stage.id, by_rdd.get(stage.rdd, child))
+        if position < child:
+            found.add(position)
+            continue
+        fresh = [parent for parent in stage.parent_ids if parent not in seen]
+        seen.update(fresh)
+        waiting += fresh
+    return found, False
+
+
+def _add_sequence(
+    jobs: Sequence[SparkJob], ran: Sequence[Stage], parents: list[set[int]], to_driver: Mapping[int, int]
+) -> int:
+    """Add the edges of rule 3 to `parents`; return how many stages got one.
+
+    `to_driver` has the last stage of each Spark job that gave its result to the driver. Such a job stands in for those
+    that had ended before it was submitted, since it waits for them.
+    """
+    own: defaultdict[int, list[int]] = defaultdict(list)
+    for position, stage in enumerate(ran):
+        own[stage.job].append(position)
+    ended = sorted((job.ended, job.started, to_driver[job.id]) for job in jobs if job.ended and job.id in to_driver)
+    ends = [end for end, _, _ in ended]
+    latest_start = list(accumulate((start for _, start, _ in ended), max, initial=0))
+    count = 0
+    for job in jobs:
+        last = bisect_left(ends, job.started)
+        first = bisect_right(ends, latest_start[last])
+        waits = {result for _, _, result in ended[first:last]}
+        mine = set(own[job.id])
+        entries = [position for position in own[job.id] if not parents[position] & mine]
+        for position in entries:
+            implied = {parent for nearer in parents[position] for parent in parents[nearer]}
+            added = {parent for parent in waits if parent < position} - parents[position] - implied
+            parents[position] |= added
+            count += bool(added)
+    return count

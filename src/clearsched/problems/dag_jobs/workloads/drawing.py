@@ -1,0 +1,172 @@
+"""Drawing the episodes: the jobs of each, and when they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from clearsched.errors import ClearschedError
+from clearsched.files import digest_file
+from clearsched.problems.dag_jobs.simulator.semantics import Rules
+from clearsched.problems.dag_jobs.workloads import arrivals
+from clearsched.problems.dag_jobs.workloads.files import SPLITS, Workloads
+from clearsched.problems.dag_jobs.workloads.pools import Pool, pools
+from clearsched.problems.dag_jobs.workloads.survey import Load, Survey, survey
+from clearsched.schemas import WORKLOADS, write_table
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+    from clearsched.params.models import WorkloadParams
+
+Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
+"""Profiles and arrivals (ms) of the jobs of an episode, from its random stream."""
+
+
+def build(params: Params, trace: Path, out: Path) -> Workloads:
+    """Draw the episodes of `params.workload` over a trace file and write them to `out`.
+
+    Raises:
+        ClearschedError: the trace is broken, or lacks what the kind of arrivals or of split needs.
+    """
+    options = params.workload
+    load = Load(options.executors, round(options.moving_delay_s * 1000), round(options.warmup_delay_s * 1000))
+    known = survey(
+        trace,
+        load if _needs_load(options) else None,
+        params.seed if options.split == "template" else None,
+        options.arrivals == "replay" or options.split == "time",
+    )
+    sources = pools(options, known)
+    plans = {split: _plan(params, pool, known) for split, pool in sources.items()}
+    settings = {
+        "num_executors": load.num_executors,
+        "moving_delay_ms": load.moving_delay_ms,
+        "warmup_delay_ms": load.warmup_delay_ms,
+        "mean_interarrival_ms": plans["train"][1]["mean_interarrival_ms"],
+        "durations": options.durations,
+        "rules": asdict(rules(params)),
+        "seed": params.seed,
+        "trace": digest_file(trace),
+    }
+    if options.split != "seed" or options.arrivals not in ("batch", "poisson") or len(known.parts) > 1:
+        settings["arrivals"] = options.arrivals
+        settings["split"] = options.split
+        settings["splits"] = {split: facts for split, (_, facts) in plans.items()}
+    table = draw_episodes(params, {split: draw for split, (draw, _) in plans.items()})
+    write_table(out, table, WORKLOADS, settings)
+    return Workloads(table, settings)
+
+
+def _needs_load(options: WorkloadParams) -> bool:
+    """Whether the executor time of all jobs must be known, which takes a look at every stage."""
+    if options.arrivals == "replay":
+        return True
+    return options.arrivals != "batch" and options.mean_interarrival_s is None
+
+
+def rules(params: Params) -> Rules:
+    """The corrections and faults of `params.workload`."""
+    faults = params.workload.faults
+    return Rules(
+        **params.workload.corrections.model_dump(),
+        failures_per_hour=faults.failures_per_hour,
+        recovery_ms=round(faults.recovery_s * 1000),
+        straggler_probability=faults.straggler_probability,
+        straggler_slowdown=faults.straggler_slowdown,
+    )
+
+
+def draw_episodes(params: Params, draws: dict[str, Draw]) -> pa.Table:
+    """All episodes as a table of schema `WORKLOADS`."""
+    episodes = []
+    for index, split in enumerate(SPLITS):
+        for episode in range(getattr(params.workload.episodes, split)):
+            generator = np.random.default_rng([params.seed, index, episode])
+            profile, arrival = draws[split](generator)
+            seed = int(generator.integers(2**63 - 1))
+            jobs = np.arange(len(profile))
+            columns = (np.full(len(jobs), episode), jobs, profile, arrival, np.full(len(jobs), seed))
+            episodes.append(pa.table([pa.repeat(split, len(jobs)), *columns], WORKLOADS.names).cast(WORKLOADS))
+    return pa.concat_tables(episodes).combine_chunks()
+
+
+def mean_interarrival_ms(params: Params, mean_executor_ms: float) -> float:
+    """Mean time between arrivals: as set, else so that jobs ask for `load` of the executors' time; 0 for a batch."""
+    if params.workload.arrivals == "batch":
+        return 0.0
+    if params.workload.mean_interarrival_s is not None:
+        return params.workload.mean_interarrival_s * 1000
+    return float(mean_executor_ms / (params.workload.load * params.workload.executors))
+
+
+def _plan(params: Params, pool: Pool, known: Survey) -> tuple[Draw, dict[str, Any]]:
+    """How the episodes of a split are drawn, and what is to be told of them."""
+    options = params.workload
+    count = sum(map(len, pool.profiles))
+    if options.arrivals == "replay":
+        draw, facts = _replay(options, pool, known)
+        return draw, {"profiles": count} | facts
+    mean_ms = pool.mean(known.executor_ms) if len(known.executor_ms) else float("nan")
+    gap = mean_interarrival_ms(params, mean_ms)
+
+    def draw_random(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        profile = pool.draw(generator, options.jobs)
+        return profile, _arrivals(options, generator, gap)
+
+    load = mean_ms / (gap * options.executors) if gap and mean_ms == mean_ms else None
+    return draw_random, {"profiles": count, "mean_interarrival_ms": gap, "offered_load": load}
+
+
+def _arrivals(options: WorkloadParams, generator: np.random.Generator, gap: float) -> np.ndarray:
+    match options.arrivals:
+        case "batch":
+            return np.zeros(options.jobs, np.int64)
+        case "bursty":
+            return arrivals.bursty(generator, options.jobs, gap, options.bursty)
+        case "diurnal":
+            return arrivals.diurnal(generator, options.jobs, gap, options.diurnal)
+    return arrivals.poisson(generator, options.jobs, gap)
+
+
+def _replay(options: WorkloadParams, pool: Pool, known: Survey) -> tuple[Draw, dict[str, Any]]:
+    """Jobs as they followed each other in the trace's window; an episode begins with one of them, drawn at random."""
+    start_ms = options.replay.start_s * 1000
+    stop_ms = np.inf if options.replay.window_s is None else start_ms + options.replay.window_s * 1000
+    jobs = np.concatenate(pool.profiles)
+    when = known.arrival_ms[jobs]
+    jobs = jobs[(when >= start_ms) & (when < stop_ms)]
+    jobs = jobs[np.argsort(known.arrival_ms[jobs], kind="stable")]
+    when = known.arrival_ms[jobs]
+    if not len(jobs):
+        last = known.arrival_ms.max() / 1000
+        raise ClearschedError(
+            f"workload.replay: no job of a split arrives in the window; the trace's last job arrives after {last:.0f} s"
+        )
+    # The span from the first arrival to the last holds one job less than there are gaps; all jobs count but one.
+    gap = float(when[-1] - when[0]) / max(len(jobs) - 1, 1)
+    offered = float(known.executor_ms[jobs].mean() / (gap * options.executors)) if gap else float("inf")
+    speed = options.replay.speed
+    if speed is None:
+        if not gap:
+            raise ClearschedError("workload.replay.speed: all jobs arrive at once, no speed gives a load: set it to 1")
+        speed = options.load / offered
+    length = min(options.jobs, len(jobs))
+
+    def draw(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        first = int(generator.integers(len(jobs) - length + 1))
+        chosen = slice(first, first + length)
+        later = when[chosen] - when[first]
+        return jobs[chosen], later if speed == 1 else np.floor(later / speed).astype(np.int64)
+
+    facts = {
+        "mean_interarrival_ms": gap / speed,
+        "offered_load": offered * speed if gap else None,
+        "speed": speed,
+        "jobs_in_window": len(jobs),
+    }
+    return draw, facts

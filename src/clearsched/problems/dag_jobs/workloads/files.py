@@ -1,0 +1,95 @@
+"""The file of episodes, and what every later stage starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clearsched.errors import ClearschedError
+from clearsched.files import digest_file
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.semantics import Rules
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.traces.storage import read_profiles
+from clearsched.schemas import WORKLOADS, read_table
+
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Workloads:
+    """The episodes of a scenario.
+
+    Attributes:
+        table: schema `WORKLOADS`.
+        settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations, rules; where the
+            splits draw from different jobs or arrivals are not poisson, also `arrivals` and `splits`, which has the
+            load and the mean time between arrivals of each split.
+    """
+
+    table: pa.Table
+    settings: dict[str, Any]
+
+    def split(self, name: str, limit: int | None = None) -> list[Workload]:
+        """The first `limit` (default: all) episodes of a split.
+
+        Raises:
+            ClearschedError: the split holds fewer episodes than asked for.
+        """
+        rows = self.table.filter(pc.equal(self.table["split"], name))
+        episode = rows["episode"].to_numpy()
+        profile, arrival, seed = (rows[c].to_numpy() for c in ("profile", "arrival_ms", "duration_seed"))
+        count = int(episode.max()) + 1 if len(episode) else 0
+        if count < (limit or 1):
+            raise ClearschedError(f"{limit or 1} {name} episodes asked for, the workloads hold {count}")
+        bounds = np.searchsorted(episode, np.arange((limit or count) + 1))
+        return [
+            Workload(
+                profile[a:b].astype(np.int64),
+                arrival[a:b],
+                self.settings["num_executors"],
+                self.settings["moving_delay_ms"],
+                int(seed[a]),
+                self.settings["durations"] == "mean",
+                Rules(**self.settings["rules"]),
+            )
+            for a, b in pairwise(bounds)
+        ]
+
+
+def read_workloads(path: str | Path) -> Workloads:
+    """Read a file written by `build`.
+
+    Raises:
+        ClearschedError: missing, truncated or of another schema.
+    """
+    table, settings = read_table(path, WORKLOADS)
+    for name in ("num_executors", "rules"):
+        if name not in settings:
+            raise ClearschedError(f"{path}: its metadata lacks {name}; build it again")
+    return Workloads(table, settings)
+
+
+def load_inputs(trace: Path, workloads: Path) -> tuple[Profiles, Workloads]:
+    """The compiled profiles that the workloads use, numbered anew, and the workloads: what every later stage starts
+    from. The other profiles of the trace stay on disk.
+
+    Raises:
+        ClearschedError: a file is broken, or the workloads were drawn over another trace.
+    """
+    drawn = read_workloads(workloads)
+    if not trace.is_file():
+        raise ClearschedError(f"{trace}: no such file")
+    if drawn.settings["trace"] != digest_file(trace):
+        raise ClearschedError(f"{workloads}: was drawn over another trace than {trace}; build it again")
+    used, number = np.unique(drawn.table["profile"].to_numpy(), return_inverse=True)
+    profiles = compile_profiles(read_profiles(trace, used), drawn.settings["warmup_delay_ms"])
+    index = WORKLOADS.get_field_index("profile")
+    table = drawn.table.set_column(index, WORKLOADS.field(index), pa.array(number, pa.int32()))
+    return profiles, Workloads(table, drawn.settings)

@@ -1,0 +1,167 @@
+"""What drawing needs to know of all profiles of a trace, found in one pass over the file, piece by piece."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.simulator.profiles import (
+    FIRST_WAVE,
+    FRESH,
+    MEAN_MS,
+    REST_WAVE,
+    Profiles,
+    compile_durations,
+)
+from clearsched.problems.dag_jobs.traces.storage import Piece, TraceFile
+from clearsched.problems.dag_jobs.traces.trace import Part, Trace, check_trace, parts_of
+
+
+@dataclass(frozen=True)
+class Survey:
+    """One number a profile of what was asked for; P profiles.
+
+    Attributes:
+        num_profiles: P.
+        parts: the sources, their weights and numbers of profiles.
+        executor_ms: float64[P], executor time that a job takes up; empty if not asked for.
+        template: uint32[P], a number for each query that looks random; empty if not asked for. Two queries may share
+            one, seldom.
+        arrival_ms: int64[P], arrival in the trace; empty if not asked for.
+    """
+
+    num_profiles: int
+    parts: tuple[Part, ...]
+    executor_ms: np.ndarray
+    template: np.ndarray
+    arrival_ms: np.ndarray
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the estimate of a job's executor time depends on."""
+
+    num_executors: int
+    moving_delay_ms: int
+    warmup_delay_ms: int
+
+
+def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: bool) -> Survey:
+    """Read a trace once; only the columns that are asked for.
+
+    Args:
+        path: the trace.
+        load: the cluster for `executor_ms`; None: it is not needed, and durations are not read.
+        template_seed: seed of the numbers of the queries; None: they are not needed.
+        arrivals: whether arrival times are needed.
+
+    Raises:
+        ClearschedError: the trace is not sound, or has no arrival times where they are needed.
+    """
+    file = TraceFile(path)
+    columns = ["profile"]
+    if load is not None:
+        columns += ["query", "size", "stage", "num_tasks", "parents", "durations"]
+    elif template_seed is not None:
+        columns += ["query"]
+    columns += ["arrival_ms"] * arrivals
+    levels = file.levels() if load is not None else ()
+    found: dict[str, list[np.ndarray]] = {"executor": [], "template": [], "arrival": []}
+    count = 0
+    for piece in file.pieces(columns):
+        first = Trace(piece.stages, levels, file.metadata).profile_starts
+        count = piece.first_profile + len(first) - 1
+        if load is not None:
+            found["executor"].append(_executor_ms(piece, file, levels, load))
+        if template_seed is not None:
+            found["template"].append(_numbers(piece.stages["query"].take(first[:-1]), template_seed))
+        if arrivals:
+            found["arrival"].append(_arrivals(piece.stages["arrival_ms"].take(first[:-1]), path))
+        pa.default_memory_pool().release_unused()  # what the piece took, before the next one takes it again
+    if not count:
+        raise ClearschedError(f"{path}: the trace is empty")
+    return Survey(
+        count,
+        _parts(file, count),
+        _joined(found.pop("executor"), np.float64),
+        _joined(found.pop("template"), np.uint32),
+        _joined(found.pop("arrival"), np.int64),
+    )
+
+
+def _joined(pieces: list[np.ndarray], kind: type) -> np.ndarray:
+    return np.concatenate(pieces) if pieces else np.zeros(0, kind)
+
+
+def _parts(file: TraceFile, count: int) -> tuple[Part, ...]:
+    if "mix" not in file.metadata:
+        return (Part(str(file.metadata.get("source", "")), 1.0, count, ()),)
+    parts = parts_of(file.metadata, str(file.path))
+    if sum(part.profiles for part in parts) != count:
+        raise ClearschedError(f"{file.path}: its metadata and its rows differ in the number of profiles")
+    return parts
+
+
+def _numbers(queries: pa.ChunkedArray, seed: int) -> np.ndarray:
+    """uint32[n]: for each query a number that looks random and depends on its name and the seed alone."""
+    encoded = queries.combine_chunks().dictionary_encode()
+    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+    digests = [
+        hashlib.blake2b(f"{seed}:{query}".encode(), digest_size=4).digest() for query in encoded.dictionary.to_pylist()
+    ]
+    return np.frombuffer(b"".join(digests), "<u4")[encoded.indices.to_numpy()]
+
+
+def _arrivals(arrival: pa.ChunkedArray, path: Path) -> np.ndarray:
+    if arrival.null_count:
+        raise ClearschedError(f"{path}: has no arrival times: choose other workload.arrivals and workload.split")
+    return arrival.to_numpy()
+
+
+def _executor_ms(piece: Piece, file: TraceFile, levels: tuple[int, ...], load: Load) -> np.ndarray:
+    """float64[profiles of the piece]; the piece is checked on the way."""
+    metadata = dict(file.metadata)
+    trace = Trace(piece.stages, levels, metadata)
+    if "mix" in metadata:
+        ends = np.cumsum([0] + [part["profiles"] for part in metadata["mix"]])
+        inside = np.clip(ends, piece.first_profile, piece.first_profile + trace.num_profiles)
+        metadata["mix"] = [
+            part | {"profiles": int(n)} for part, n in zip(metadata["mix"], np.diff(inside), strict=True)
+        ]
+    check_trace(trace, str(file.path), piece.first_row, piece.first_profile)
+    table = compile_durations(trace, load.warmup_delay_ms).table
+    num_tasks = trace.stages["num_tasks"].to_numpy().astype(np.int64)
+    return _occupied_ms(num_tasks, table, trace.profile_starts[:-1], levels, load.num_executors, load.moving_delay_ms)
+
+
+def executor_ms(profiles: Profiles, num_executors: int, moving_delay_ms: int) -> np.ndarray:
+    """float64[num_profiles]: executor time that a job takes up, overheads included.
+
+    The overheads depend on how many executors serve a job. The estimate takes the square root of their number, the
+    fair share when as many jobs are in the system: each of them moves once and runs one fresh task, and each stage
+    has that many first-wave tasks (fewer if it has fewer tasks).
+    """
+    arrays, levels = profiles.arrays, profiles.trace.levels
+    return _occupied_ms(arrays.num_tasks, arrays.table, arrays.stage_start[:-1], levels, num_executors, moving_delay_ms)
+
+
+def _occupied_ms(
+    num_tasks: np.ndarray,
+    table: np.ndarray,
+    root: np.ndarray,
+    levels: tuple[int, ...],
+    num_executors: int,
+    moving_delay_ms: int,
+) -> np.ndarray:
+    serving = max(1, round(num_executors**0.5))
+    level = int(np.clip(np.searchsorted(levels, serving, side="right") - 1, 0, None))
+    mean = table[:, level, :, MEAN_MS].astype(np.float64)
+    first = np.minimum(num_tasks, serving)
+    stage_ms = num_tasks * mean[:, REST_WAVE] + first * (mean[:, FIRST_WAVE] - mean[:, REST_WAVE])
+    fresh_ms = np.minimum(num_tasks[root], serving) * (mean[root, FRESH] - mean[root, FIRST_WAVE])
+    return np.add.reduceat(stage_ms, root) + fresh_ms + serving * moving_delay_ms

@@ -1,0 +1,311 @@
+"""The seam: what every scheduling problem gives, and all that search, teacher, log, students and figures know of it.
+
+A problem asks its policy *choices*. A choice offers candidates, described by named features with units; the policy
+scores them; the best is taken. A decision is one `rank` choice (which of the candidates, or none of them) and, where
+the problem has one, a `level` choice after it (how much the chosen candidate gets, a share of all there is).
+
+Everything here is light: no numba, no torch, no file is read. `docs/new-problem.md` builds a problem step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from clearsched.compiled.feature import Feature
+from clearsched.registry import Look, Registry
+from clearsched.section import Section
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NONE = -1
+"""In place of a candidate: none of these."""
+
+SPLITS = ("train", "validation", "test")
+"""Test episodes are for evaluation alone."""
+
+Episode: TypeAlias = Any
+"""One episode to schedule, drawn and closed to all but its problem."""
+
+Compiled: TypeAlias = Any
+"""A policy that runs inside the problem's compiled loop."""
+
+
+class Choice(NamedTuple):
+    """One question that a problem asks its policy."""
+
+    name: str  # "stage", "limit", "start"
+    form: Literal["rank", "level"]  # rank: one of the candidates; level: a whole number, answered by a share of the most
+    question: str  # "Which stage gets executors?"
+    features: tuple[Feature, ...]  # a level choice reads the row of the candidate that was chosen
+    none: str = ""  # rank: what "none of these" means, in words; empty where it is no answer
+    unit: str = ""  # level: what is counted, "executors"
+
+
+class Measure(NamedTuple):
+    """A number that an episode ends with; the first of a problem's measures is its objective."""
+
+    name: str  # "jct_s"
+    unit: str  # "s"; empty for a ratio
+    label: str  # "mean job completion time"
+    short: str  # "JCT"
+    lower_is_better: bool = True
+    compared: bool = True  # whether tables tell it beside the objective
+
+
+class Heuristic(NamedTuple):
+    """A hand-written policy."""
+
+    name: str
+    label: str  # "tuned ..." where it has a grid
+    look: Look
+    function: str  # "module:function", compiled: (state, *parameters) -> answer
+    parameters: tuple[str, ...]  # in the order in which the function takes them
+    defaults: tuple[float, ...]
+    summary: str  # the rule in a sentence
+    source: str
+    section: str = ""  # of `heuristics` in params: its grid; heuristics may share one
+    settings: type[Section] | None = None  # the model of that section
+    grid: Callable[[Any], Iterable[Mapping[str, float]]] | None = None  # from that section to the settings tried
+    shown: bool = True  # whether its parameters are told in tables
+
+
+class Source(NamedTuple):
+    """Where the jobs of a problem come from."""
+
+    name: str  # "tpch-spark"
+    label: str
+    module: str  # with a function write(path, out, options, seed)
+    summary: str  # in a clause
+    settings: type[Section] | None = None  # the model of its section of `traces` in params
+
+
+class Figure(NamedTuple):
+    """A picture: a module with `draw(results, params, ...) -> Drawing`, its caption a file of its name ending in .rst."""
+
+    name: str
+    label: str
+    module: str
+    inputs: tuple[str, ...]  # files below results/<scenario>/
+    sources: tuple[str, ...] = ()  # the only sources of jobs that have it; empty: all
+    shows_trace: bool = False  # the module has `draw_trace(path)` too
+
+
+class Answers(NamedTuple):
+    """One answer to each of B pending decisions."""
+
+    candidate: np.ndarray  # int64[B]: position among the decision's candidates, or NONE
+    level: np.ndarray  # int64[B]: answer of the level choice; 0 where there is none
+
+
+class Observation(Protocol):
+    """B pending decisions with c candidates in all, each decision's after another's.
+
+    A problem adds what its own network reads. Arrays last until the next `Lockstep.observe`.
+    """
+
+    @property
+    def num_decisions(self) -> int:
+        """B."""
+
+    @property
+    def candidates(self) -> np.ndarray:
+        """float32[c, F]: the features of the rank choice."""
+
+    @property
+    def candidate_start(self) -> np.ndarray:
+        """int64[B + 1]: decision b has the rows candidate_start[b] to candidate_start[b + 1]."""
+
+    @property
+    def candidate_id(self) -> np.ndarray:
+        """int64[c]: what the log calls the candidate: a number that means the same all through its episode."""
+
+    @property
+    def candidate_group(self) -> np.ndarray:
+        """int64[c]: candidates of one group are near ties (stages of one job); the candidate itself where there is none."""
+
+    @property
+    def none_allowed(self) -> np.ndarray:
+        """bool[B]: whether "none of these" is an answer now."""
+
+    @property
+    def levels(self) -> np.ndarray:
+        """int64[c, 2]: the first and the last level that the level choice may answer; [c, 0] where there is none."""
+
+    def take(self, rows: np.ndarray) -> Observation:
+        """The decisions of the given rows, int64, in their order, in arrays of their own."""
+
+    def and_more(self, others: Sequence[Any]) -> Observation:
+        """These decisions and, after them, those of others of the same kind, in arrays of their own."""
+
+    def backlog(self) -> np.ndarray:
+        """float64[B, K]: what is waiting, in K numbers: a policy gradient does not blame a choice for it."""
+
+
+class Outcome(Protocol):
+    """What came of an episode."""
+
+    @property
+    def measures(self) -> Mapping[str, float]:
+        """Each of the problem's measures by name."""
+
+    @property
+    def num_decisions(self) -> int:
+        """Answers of the policy, `none` included."""
+
+    @property
+    def scale_s(self) -> float:
+        """How long a job stays, s: the unit of the horizon over which a choice is judged."""
+
+    def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
+        """float64[T]: what the objective loses from each time on, discounted by exp(-(s - t) / horizon_s)."""
+
+
+class Lockstep(Protocol):
+    """K episodes that take their decisions together."""
+
+    @property
+    def pending(self) -> np.ndarray:
+        """int64[B]: the lanes that wait for an answer, in increasing order."""
+
+    @property
+    def episode(self) -> np.ndarray:
+        """int64[K]: number of the episode that each lane runs."""
+
+    @property
+    def time_s(self) -> np.ndarray:
+        """float64[B]: simulated time of each pending decision."""
+
+    def advance(self) -> int:
+        """Run each lane to its next decision with a candidate; how many wait; 0 when all episodes are over."""
+
+    def observe(self) -> Any:
+        """The pending decisions: an `Observation`."""
+
+    def ask(self, policy: Compiled) -> Answers:
+        """What a compiled policy answers; levels are not cut to what is free at this moment."""
+
+    def answer(self, answers: Answers) -> None:
+        """Answer all pending decisions.
+
+        Raises:
+            ActionError: an answer is not allowed; nothing has happened.
+        """
+
+    def results(self) -> Sequence[Any]:
+        """The `Outcome` of each episode that has ended, in the order of the episodes."""
+
+
+class Instance(Protocol):
+    """A problem with its data: episodes, and the simulator that runs them."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the log and the tables say of it, JSON values: {"num_executors": 10}."""
+
+    @property
+    def most(self) -> int:
+        """The largest level that the level choice can answer: the whole that its shares are of; 0 without one."""
+
+    def split(self, name: str, limit: int | None = None) -> list[Episode]:
+        """The episodes of a split, or the first `limit` of them."""
+
+    def simulate(self, policy: Compiled, episodes: Sequence[Episode]) -> list[Any]:
+        """Run a compiled policy: an `Outcome` an episode, the same whatever other episodes are given."""
+
+    def lockstep(self, episodes: Sequence[Episode], width: int | None = None, *, record: bool = False) -> Lockstep:
+        """At most `width` episodes at a time, all of them without it; `record`: outcomes tell what `details` need."""
+
+    def seed(self, episode: Episode) -> int:
+        """What names the random stream of a policy that draws its choices."""
+
+    def describe(self, episodes: Sequence[Episode]) -> str:
+        """"64 test episodes of 40 jobs on 10 executors", without what they are for."""
+
+    def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
+        """The problem's own result tables of an evaluation, by name (`Problem.details`); `runs`: evaluation.Rollout."""
+
+
+class Problem(Protocol):
+    """A scheduling problem: a folder below clearsched/problems and a line in `PROBLEMS`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def summary(self) -> str:
+        """What is scheduled, in a sentence."""
+
+    @property
+    def sections(self) -> Mapping[str, type[Section]]:
+        """Its own sections of params: traces, workload, heuristics."""
+
+    @property
+    def overrides(self) -> Mapping[str, Any]:
+        """Other defaults of the sections that all problems have, as in params.yaml."""
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """One rank choice and at most one level choice after it."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The objective first."""
+
+    @property
+    def heuristics(self) -> Registry[Heuristic]: ...
+    @property
+    def yardsticks(self) -> tuple[str, ...]:
+        """Heuristics that learned policies are held against in words, beside the best one."""
+
+    @property
+    def sources(self) -> Registry[Source]: ...
+    @property
+    def default_source(self) -> str:
+        """The source whose results need no name of their own."""
+
+    @property
+    def figures(self) -> Registry[Figure]: ...
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Names of its own tables that an evaluation writes."""
+
+    def files(self, traces: Any) -> list[Path]:
+        """The files that the source of its section `traces` reads, as far as they are here.
+
+        Raises:
+            ClearschedError: one that the user named is not there.
+        """
+
+    def build(self, params: Any, out: Path) -> list[tuple[str, str]]:
+        """Read the source, write the trace; what was read and what was left out, in lines (what, how much)."""
+
+    def draw(self, params: Any, trace: Path, out: Path) -> None:
+        """Draw the episodes of every split and write them."""
+
+    def open(self, trace: Path, workloads: Path) -> Instance:
+        """The instance of a trace and its episodes."""
+
+    def compile(self, rank: Any, level: Any) -> Compiled:
+        """A policy that runs in the loop, of the packed scorers (`compiled.scoring.Packed`) of its choices."""
+
+    def compile_heuristic(self, name: str, parameters: Sequence[float]) -> Compiled:
+        """A heuristic that runs in the loop."""
+
+    def network(self, sizes: Mapping[str, int], none: bool) -> Any:
+        """A network for its decisions (`teacher.network.Network`); `none`: it scores "none of these" too."""
+
+
+def level_of(share: float, first: int, last: int) -> int:
+    """The level that a share of `last` means: rounded, from `first` to `last`."""
+    return max(first, int(np.floor(min(max(share, 0.0), 1.0) * last + 0.5)))
+
+
+def objective(problem: Problem) -> Measure:
+    """The measure that policies are trained, tuned and compared by."""
+    return problem.measures[0]

@@ -46,6 +46,7 @@ class Choice(NamedTuple):
     features: tuple[Feature, ...]  # a level choice reads the row of the candidate that was chosen
     none: str = ""  # rank: what "none of these" means, in words; empty where it is no answer
     unit: str = ""  # level: what is counted, "executors"
+    keeps: str = ""  # rank: the feature, 0 or 1, that tells the candidate which changes nothing; empty if there is none
 
 
 class Measure(NamedTuple):

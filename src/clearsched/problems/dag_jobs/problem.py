@@ -38,7 +38,14 @@ class DagJobs:
         from clearsched.problems.dag_jobs.features import FEATURES
 
         return (
-            Choice("stage", "rank", "Which stage gets executors?", FEATURES, none="leave the executors idle", keeps="job_is_source"),
+            Choice(
+                "stage",
+                "rank",
+                "Which stage gets executors?",
+                FEATURES,
+                none="leave the executors idle",
+                keeps="job_is_source",
+            ),
             Choice("limit", "level", "How many executors may the job of that stage hold?", FEATURES, unit="executors"),
         )
 

@@ -16,8 +16,9 @@ from clearsched.errors import ClearschedError
 from clearsched.files import write_json
 from clearsched.problems.dag_jobs.figures import dag_gallery, published_quantiles
 from clearsched.problems.dag_jobs.figures.layering import lay_out, spread
+from clearsched.problems.dag_jobs.schemas import JOBS, TASKS, WORKLOADS
 from clearsched.problems.dag_jobs.traces import make_trace, write_trace
-from clearsched.schemas import COMPARISON, EPISODES, JOBS, LEARNING_CURVE, TASKS, WORKLOADS, write_table
+from clearsched.schemas import COMPARISON, EPISODES, LEARNING_CURVE, write_table
 from toys import stage, toy_rows, toy_trace
 
 POLICIES = [("fair", "heuristic"), ("capped_srpt", "heuristic"), ("teacher", "teacher"), ("rule_list", "student")]

@@ -19,7 +19,7 @@ OF_SOURCES = {"published_quantiles": ("alibaba-like",)}
 """Figures that only some sources of jobs have."""
 
 OF_TRACES = ("dag_gallery", "job_sizes", "arrivals", "published_quantiles")
-"""Figures that show a trace: their modules have a function `draw_trace(path) -> Drawing` too."""
+"""Figures that show a trace: their modules have a function `draw_trace(measured) -> Drawing` too."""
 
 INPUTS = {
     "jct_by_policy": ("evaluation/comparison.parquet",),
@@ -85,16 +85,15 @@ def draw_trace(path: str | Path, folder: str | Path, names: Sequence[str] | None
     from clearsched.problems.dag_jobs.figures import arrivals, published_quantiles
     from clearsched.problems.dag_jobs.traces.measures import measure
 
-    path = Path(path)
+    measured = measure(path)
     if not names:
-        without = set() if arrivals.has_arrivals(measure(path)) else {"arrivals"}
-        without |= set() if published_quantiles.applies(path) else {"published_quantiles"}
-        names = [name for name in OF_TRACES if name not in without]
+        without = {module.__name__ for module in (arrivals, published_quantiles) if not module.applies(measured)}
+        names = [name for name in OF_TRACES if _module(name) not in without]
     written = []
     for name in names:
         module = importlib.import_module(_module(name))
         with matplotlib.rc_context(style.RC):
-            written += style.save(module.draw_trace(path), Path(folder) / name, dpi)
+            written += style.save(module.draw_trace(measured), Path(folder) / name, dpi)
     return written
 
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.names import label
 from clearsched.figures import style
-from clearsched.schemas import JOBS, TASKS, read_table
+from clearsched.problems.dag_jobs.schemas import JOBS, TASKS
+from clearsched.schemas import read_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

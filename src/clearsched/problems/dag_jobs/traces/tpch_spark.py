@@ -8,8 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.traces.storage import read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary, write_whole
-from clearsched.problems.dag_jobs.traces.trace import Trace, read_trace
+from clearsched.problems.dag_jobs.traces.trace import Trace
 
 EMBEDDED = Path("data/tpch-spark.parquet")
 

@@ -16,22 +16,22 @@ from settings import SETTINGS, Setting, command
 
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.statistics import generator, paired_difference
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.simulate import Rules
+from clearsched.problems.dag_jobs.simulator.simulate import Semantics
 
 CHANGES = {
-    "work_conserving": Rules(work_conserving=True),
-    "right_interpolation": Rules(right_interpolation=True),
-    "spark_fifo": Rules(spark_fifo=True),
-    "failures: 6 an hour, back after 10 s": Rules(failures_per_hour=6.0),
-    "stragglers: 5 % of tasks, 4 times longer": Rules(straggler_probability=0.05, straggler_slowdown=4.0),
+    "work_conserving": Semantics(work_conserving=True),
+    "right_interpolation": Semantics(right_interpolation=True),
+    "spark_fifo": Semantics(spark_fifo=True),
+    "failures: 6 an hour, back after 10 s": Semantics(failures_per_hour=6.0),
+    "stragglers: 5 % of tasks, 4 times longer": Semantics(straggler_probability=0.05, straggler_slowdown=4.0),
 }
 POLICIES: dict[str, dict[str, float]] = {"fifo": {}, "fair": {}, "capped_srpt": {"p": 0.4, "m": 3.0}}
 SEED = 4
 
 
-def mean_jct_s(profiles: Profiles, setting: Setting, episodes: int, name: str, rules: Rules) -> np.ndarray:
+def mean_jct_s(profiles: Profiles, setting: Setting, episodes: int, name: str, rules: Semantics) -> np.ndarray:
     """float64[episodes]: the mean job completion time of each episode, s."""
     count = profiles.trace.num_profiles
     workloads = [setting.episode(count, SEED, index, rules) for index in range(episodes)]
@@ -42,7 +42,7 @@ def measure(profiles: Profiles, setting: Setting, episodes: int) -> list[dict[st
     """One row a change and policy: mean JCT without and with it, s, and the change in percent with its interval."""
     rows: list[dict[str, object]] = []
     for name in POLICIES:
-        published = mean_jct_s(profiles, setting, episodes, name, Rules())
+        published = mean_jct_s(profiles, setting, episodes, name, Semantics())
         for change, rules in CHANGES.items():
             if rules.spark_fifo and name != "fifo":
                 continue

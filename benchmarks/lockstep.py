@@ -19,8 +19,8 @@ from collections.abc import Callable
 import numpy as np
 from settings import SETTINGS, TIMED, Row, Setting, command, print_by_setting
 
-from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.graph import Graph
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.state import NONE

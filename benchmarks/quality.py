@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from settings import SETTINGS, WARMUP_DELAY_MS, Setting, load
 
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 
 ALPHAS = [round(-2 + i / 10, 1) for i in range(41)]

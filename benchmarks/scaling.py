@@ -26,7 +26,7 @@ import numpy as np
 from settings import MOVING_DELAY_MS, RESULTS, SETTINGS, WARMUP_DELAY_MS, Setting, Stopwatch, command, load
 
 from clearsched.figures import style
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.replay import ReplayStatistics, poisson_jobs, replay
 from clearsched.problems.dag_jobs.simulator.simulate import simulate

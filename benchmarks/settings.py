@@ -14,7 +14,7 @@ import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Rules
+from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import Trace, load_profiles, tpch_spark
 
@@ -38,7 +38,7 @@ class Setting:
         arrivals = f"Poisson, one every {every:g} s" if every else "all at time 0"
         return f"({self.name}) {self.jobs} jobs, {arrivals}, {self.num_executors} executors"
 
-    def episode(self, num_profiles: int, seed: int, index: int, rules: Rules = PUBLISHED) -> Workload:
+    def episode(self, num_profiles: int, seed: int, index: int, rules: Semantics = PUBLISHED) -> Workload:
         """Episode number `index` of a seed: the same whatever else was drawn."""
         generator = np.random.default_rng([seed, ord(self.name), index])
         profile = generator.integers(num_profiles, size=self.jobs)
@@ -46,7 +46,7 @@ class Setting:
         gaps[0] = 0
         arrival_ms = np.cumsum(gaps).astype(np.int64)
         duration_seed = int(generator.integers(2**63 - 1))
-        return Workload(profile, arrival_ms, self.num_executors, MOVING_DELAY_MS, duration_seed, rules=rules)
+        return Workload(profile, arrival_ms, self.num_executors, MOVING_DELAY_MS, duration_seed, semantics=rules)
 
 
 SETTINGS = {

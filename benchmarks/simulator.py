@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from settings import ROOT, SETTINGS, TIMED, WARMUP_DELAY_MS, Row, Setting, Stopwatch, command, episodes, load
 
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 

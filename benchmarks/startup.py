@@ -23,7 +23,7 @@ import json, sys, time
 from pathlib import Path
 sys.path.insert(0, {folder!r})
 from settings import SETTINGS, WARMUP_DELAY_MS, compile_profiles, episodes, load
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.simulate import simulate
 profiles = compile_profiles(load({path}), WARMUP_DELAY_MS)
 workload, policy = next(episodes(profiles, SETTINGS["c"])), heuristic("fair").compiled

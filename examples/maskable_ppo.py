@@ -24,7 +24,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 import clearsched  # registers the environment
 from clearsched.errors import ClearschedError
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 
 SETTINGS = {"jobs": 20, "num_executors": 10, "max_candidates": 8}
 """The episodes, and what the network reads: few rows, since those that come first are the likely ones."""

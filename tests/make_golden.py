@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.simulator.simulate import Rules, Workload
+from clearsched.problems.dag_jobs.simulator.simulate import Semantics, Workload
 from clearsched.problems.dag_jobs.traces import Trace, load, make_trace
 from reference_policies import Fifo, capped_srpt, fair, local_srpt, sjf_cp, weighted_fair, wsjf
 from reference_simulator import Policy
@@ -70,7 +70,7 @@ class Episode:
         interarrival_ms: mean time between two arrivals (exponential); 0 for a batch.
         mean_durations: rounded means instead of draws.
         policies: parameters by name.
-        rules: fields of `Rules`.
+        rules: fields of `Semantics`.
         wide_levels: the upper of the two levels of the trace (1 and 2) is called 8, so that levels have to be drawn.
     """
 
@@ -162,7 +162,7 @@ def description(episode: Episode) -> dict[str, Any]:
         "durations": "mean" if episode.mean_durations else "drawn",
         "seed": episode.seed,
         "wide_levels": episode.wide_levels,
-        "rules": asdict(Rules(**episode.rules)),
+        "rules": asdict(Semantics(**episode.rules)),
         "policies": episode.policies,
         "jobs": jobs,
     }
@@ -178,11 +178,13 @@ def golden_workload(content: dict[str, Any], trace: Trace) -> Workload:
         content["moving_delay_ms"],
         content["seed"],
         content["durations"] == "mean",
-        Rules(**content["rules"]),
+        Semantics(**content["rules"]),
     )
 
 
-def summary(decisions: Sequence[Any], tasks: Sequence[Any], completions_ms: list[int], rules: Rules) -> dict[str, Any]:
+def summary(
+    decisions: Sequence[Any], tasks: Sequence[Any], completions_ms: list[int], rules: Semantics
+) -> dict[str, Any]:
     """What a file holds of one policy's run."""
     faulty = rules.failures_per_hour > 0 or rules.straggler_probability > 0
     result: dict[str, Any] = {"completion_ms": completions_ms}
@@ -202,7 +204,7 @@ def make(name: str) -> dict[str, Any]:
     content["results"] = {}
     for policy, settings in content["policies"].items():
         done = run_reference(trace, workload, plain_policy(policy, settings), content["warmup_delay_ms"])
-        content["results"][policy] = summary(done.decisions, done.tasks, done.completions_ms, workload.rules)
+        content["results"][policy] = summary(done.decisions, done.tasks, done.completions_ms, workload.semantics)
     return content
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from matplotlib import rc_context
 
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, result_of, simulate, start
 from clearsched.problems.dag_jobs.traces import load_profiles, tpch_spark

@@ -23,9 +23,9 @@ from clearsched.decisions import (
 from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
 from clearsched.params import Params, parse
-from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.features import FEATURES
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import simulate
 from clearsched.problems.dag_jobs.traces import Trace, write_trace

@@ -28,7 +28,7 @@ from clearsched.problems.dag_jobs.gym.environment import DagJobsEnv, DagJobsVect
 from clearsched.problems.dag_jobs.gym.episodes import Settings
 from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulator.simulate import Rules, Simulation, Workload
+from clearsched.problems.dag_jobs.simulator.simulate import Semantics, Simulation, Workload
 from clearsched.problems.dag_jobs.traces import Trace
 from clearsched.registration import DAG_JOBS
 from toys import stage, toy_trace, toy_workload
@@ -79,7 +79,7 @@ SETTINGS = [
     {"observation": "graph"},
     {"arrivals": "batch", "jobs": 3, "render_mode": "ansi"},
     {"reward": "makespan", "num_executors": 1, "limit_levels": 1, "max_candidates": 2},
-    {"jobs": 1, "max_decisions": 5, "rules": Rules(work_conserving=True)},
+    {"jobs": 1, "max_decisions": 5, "semantics": Semantics(work_conserving=True)},
 ]
 
 
@@ -247,7 +247,7 @@ def test_time_before_the_first_job_counts_for_the_makespan_alone(two_jobs: Profi
 def test_the_same_seed_gives_the_same_course_to_the_bit() -> None:
     courses = []
     for _ in range(2):
-        env = DagJobsEnv(jobs=10, rules=Rules())
+        env = DagJobsEnv(jobs=10, semantics=Semantics())
         env.action_space.seed(1)
         courses.append([play_out(env, seed=11), play_out(env)])
     assert data_equivalence(courses[0], courses[1], exact=True)

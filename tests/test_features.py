@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from clearsched.compiled.features import all_finite, count_smaller, new_rows
-from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.features import (
     FEATURE_NAMES,
     FEATURES,
@@ -21,6 +20,7 @@ from clearsched.problems.dag_jobs.features import (
     docs_table,
     fill_features,
 )
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator import state as columns
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles

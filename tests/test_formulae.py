@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clearsched.policies import heuristic, learned_policy, load_policy
 
 from clearsched import students
 from clearsched.compiled.formulae import formula_scores, pack_formula
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError, FeatureError
-from clearsched.policies import heuristic, learned_policy, load_policy
 from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clearsched.files import read_json
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import simulate
 from make_golden import EPISODES, FOLDER, golden_trace, golden_workload, make, summary, to_text
@@ -45,7 +45,7 @@ def test_the_compiled_simulator_reproduces_it(path: Path, policy: str) -> None:
     workload = golden_workload(content, compiled.trace)
     chosen = heuristic(policy, **content["policies"][policy]).compiled
     result = simulate(compiled, workload, chosen, record_tasks=True, record_decisions=True)
-    found = summary(decision_rows(result), task_rows(result), result.completion_ms.tolist(), workload.rules)
+    found = summary(decision_rows(result), task_rows(result), result.completion_ms.tolist(), workload.semantics)
     wanted = content["results"][policy]
     for name in ("completion_ms", "first_decisions", "first_tasks"):
         assert found[name] == wanted[name]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from clearsched.policies import CompiledPolicy, heuristic, load_policy
 
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json
 from clearsched.params import Params, parse
-from clearsched.policies import CompiledPolicy, heuristic, load_policy
-from clearsched.problems.dag_jobs.heuristics import HEURISTICS
+from clearsched.problems.dag_jobs.policies import HEURISTICS
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.traces import Trace, write_trace

@@ -25,7 +25,7 @@ print(CACHES_CODE, os.environ.get("NUMBA_CACHE_DIR"))
 """
 
 EPISODE = """
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
 from toys import stage, toy_trace

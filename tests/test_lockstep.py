@@ -15,8 +15,8 @@ from numba.core.errors import TypingError
 
 from clearsched.compiled import arena
 from clearsched.errors import ActionError, ClearschedError, WorkloadError
-from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.graph import JOB_FEATURES, NODE_FEATURES, Observation, join, observation_of, take
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.recording.chrome_trace import EXECUTORS, JOBS, POLICY, write_chrome_trace
 from clearsched.problems.dag_jobs.recording.lanes import assign_executors
 from clearsched.problems.dag_jobs.recording.record import (
@@ -29,7 +29,14 @@ from clearsched.problems.dag_jobs.recording.record import (
     write_parquet,
 )
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE, Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Rules, Simulation, Workload, simulate, start
+from clearsched.problems.dag_jobs.simulator.simulate import (
+    EpisodeResult,
+    Semantics,
+    Simulation,
+    Workload,
+    simulate,
+    start,
+)
 from clearsched.problems.dag_jobs.traces import load_profiles, tpch_spark
 from toys import stage, toy_trace, toy_workload
 
@@ -239,8 +246,8 @@ def test_more_tasks_than_executors_are_refused() -> None:
 def with_failure() -> Recording:
     """A stage of two tasks on two executors, one of which fails at 130 and returns at 180: as the engine records it."""
     profiles = compile_profiles(toy_trace([[stage(2)]]))
-    rules = Rules(failures_per_hour=1.0, recovery_ms=50)
-    workload = dataclasses.replace(toy_workload([0], 2), rules=rules)
+    rules = Semantics(failures_per_hour=1.0, recovery_ms=50)
+    workload = dataclasses.replace(toy_workload([0], 2), semantics=rules)
     tasks = np.array(
         [(100, 30, 0, 0, FRESH, 0, 1), (100, 50, 0, 0, FRESH, 1, 0), (150, 10, 0, 0, REST_WAVE, 2, 0)], np.int64
     )
@@ -261,8 +268,8 @@ def test_failed_attempts_are_rows(with_failure: Recording, tmp_path: Path) -> No
 
 def test_an_episode_with_failures(embedded: Profiles, poisson: tuple[Workload, EpisodeResult]) -> None:
     """Every task succeeds once, and an executor that failed runs nothing before it has recovered."""
-    rules = Rules(failures_per_hour=120.0, recovery_ms=700)
-    workload = dataclasses.replace(poisson[0], mean_durations=False, rules=rules)
+    rules = Semantics(failures_per_hour=120.0, recovery_ms=700)
+    workload = dataclasses.replace(poisson[0], mean_durations=False, semantics=rules)
     result = run_recorded(embedded, workload)
     tasks = record(result, embedded, workload).tasks.to_pylist()
     assert len(tasks) == result.num_tasks
@@ -307,7 +314,7 @@ def test_a_recording_without_decisions_replaces_one_with_them(
     write_parquet(with_failure, tmp_path)
     again = read_parquet(tmp_path)
     assert again.decisions is None
-    assert again.settings["rules"]["recovery_ms"] == 50
+    assert again.settings["semantics"]["recovery_ms"] == 50
     assert again.tasks.equals(with_failure.tasks)
 
 

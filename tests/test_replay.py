@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from clearsched.errors import WorkloadError
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.replay import Chunk, poisson_jobs, replay
-from clearsched.problems.dag_jobs.simulator.semantics import Rules
+from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
 from clearsched.problems.dag_jobs.traces import load
 from toys import stage, toy_trace
@@ -34,18 +34,20 @@ def in_chunks(jobs: Chunk, *bounds: int) -> list[Chunk]:
     return [(profile[a:b], arrival_ms[a:b]) for a, b in pairwise([0, *bounds, len(profile)])]
 
 
-FAULTY = Rules(failures_per_hour=60.0, straggler_probability=0.05, straggler_slowdown=4.0, recovery_ms=3000)
+FAULTY = Semantics(failures_per_hour=60.0, straggler_probability=0.05, straggler_slowdown=4.0, recovery_ms=3000)
 
 
-@pytest.mark.parametrize("rules", [Rules(), FAULTY, Rules(work_conserving=True)], ids=["plain", "faults", "conserving"])
+@pytest.mark.parametrize(
+    "rules", [Semantics(), FAULTY, Semantics(work_conserving=True)], ids=["plain", "faults", "conserving"]
+)
 @pytest.mark.parametrize("name", ["fifo", "fair", "weighted_fair", "capped_srpt", "local_srpt"])
-def test_a_replay_runs_as_the_episode_of_the_same_jobs(profiles: Profiles, name: str, rules: Rules) -> None:
+def test_a_replay_runs_as_the_episode_of_the_same_jobs(profiles: Profiles, name: str, rules: Semantics) -> None:
     jobs = jobs_of(profiles, 120)
     policy = heuristic(name).compiled
-    result = simulate(profiles, Workload(*jobs, 10, 2000, 7, rules=rules), policy)
+    result = simulate(profiles, Workload(*jobs, 10, 2000, 7, semantics=rules), policy)
     # Chunks of no particular size, and a single row to begin with, so that the state has to grow.
     chunks = in_chunks(jobs, 1, 2, 50)
-    seen = replay(profiles, chunks, policy, num_executors=10, seed=7, rules=rules, job_rows=1)
+    seen = replay(profiles, chunks, policy, num_executors=10, seed=7, semantics=rules, job_rows=1)
     assert seen.num_jobs == 120
     assert (seen.num_tasks, seen.num_decisions) == (result.num_tasks, result.num_decisions)
     assert seen.mean_jct_s == pytest.approx(result.avg_jct_s, rel=1e-12)

@@ -16,8 +16,8 @@ import pytest
 
 from clearsched.compiled.trees import NO_TREES
 from clearsched.errors import ClearschedError
-from clearsched.policies import heuristic
 from clearsched.problems.dag_jobs.command import simulate_file
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator import promises
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles, level_table
@@ -95,7 +95,7 @@ def test_simulate_a_file(shared: Path) -> None:
     """`clearsched simulate` on a golden file."""
     path = shared / "golden" / "g5_poisson_e10_j15.json"
     wanted = json.loads(path.read_text())["results"]["fair"]
-    answer = simulate_file(path, shared / "data" / "tpch-decima", "fair", "mean", 0)
+    answer = simulate_file(path, shared / "data" / "tpch-decima", heuristic("fair"), "mean", 0)
     for name in ("completion_ms", "makespan_ms", "num_decisions", "num_tasks"):
         assert answer[name] == wanted[name]
     assert answer["avg_jct_ms"] == pytest.approx(wanted["avg_jct_ms"])

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clearsched.errors import ClearschedError
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.simulator.state import BASE, JOB, SOURCE_JOB, TIME_MS, TO_DECIDE
@@ -118,7 +118,7 @@ def check(instance: Instance, name: str, **parameters: float) -> None:
     try:
         reference = run_reference(trace, workload, plain(name, **parameters), warmup_delay_ms)
     except RuntimeError:
-        assert workload.rules.failures_per_hour > 0
+        assert workload.semantics.failures_per_hour > 0
         with pytest.raises(ClearschedError, match="unfinished"):
             run(instance, name, **parameters)
         return
@@ -231,7 +231,7 @@ def test_what_holds_in_every_episode(instance: Instance, name: str) -> None:
         own = (job_of == job) & (stage_of == row["stage"])
         ready = max((done[job, parent] for parent in row["parents"]), default=workload.arrival_ms[job])
         assert begin[own].min() >= ready
-    occupied = end + np.where(failed, workload.rules.recovery_ms, 0)  # who failed can run nothing until it recovers
+    occupied = end + np.where(failed, workload.semantics.recovery_ms, 0)  # who failed can run nothing until it recovers
     assert most_at_once(begin, occupied) <= workload.num_executors
     for job, completion in enumerate(result.completion_ms):
         assert completion == end[(job_of == job) & (failed == 0)].max()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clearsched.policies import heuristic
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
 from clearsched.problems.dag_jobs.traces import Trace

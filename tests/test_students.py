@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clearsched.policies import load_policy as load_any
 
 from clearsched import students
 from clearsched.compiled.features import new_rows
@@ -17,10 +18,9 @@ from clearsched.decisions import Choices, log, read_choices
 from clearsched.errors import ClearschedError
 from clearsched.params import Params, parse
 from clearsched.params.models import RuleListParams
-from clearsched.policies import heuristic
-from clearsched.policies import load_policy as load_any
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import load_inputs
 from clearsched.students import boosted_trees, limit_tree, load_policy, rule_list

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 import torch
+from clearsched.policies import heuristic, load_policy
 
 from clearsched import teacher
 from clearsched.errors import ClearschedError
 from clearsched.files import write_json
 from clearsched.params import Params, parse
 from clearsched.params.models import CloneParams, ImproveParams
-from clearsched.policies import heuristic, load_policy
 from clearsched.problems.dag_jobs.graph import Observation, join, observation_of
 from clearsched.problems.dag_jobs.network.encoding import POWERS, collate, encode_limits
 from clearsched.problems.dag_jobs.network.network import ChildrenToParents, TeacherNetwork

@@ -16,8 +16,9 @@ from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes
 from clearsched.params import Params, parse
 from clearsched.problems.dag_jobs.command import simulate_file
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
-from clearsched.problems.dag_jobs.simulator.semantics import Rules
+from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.traces import Trace, make_trace, write_trace
 from clearsched.problems.dag_jobs.workloads import (
     SPLITS,
@@ -189,7 +190,7 @@ def test_default_workloads_are_what_they_were(tmp_path: Path, arrivals: str) -> 
         "warmup_delay_ms": 1000,
         "mean_interarrival_ms": 2369.5486631016042 if arrivals == "poisson" else 0.0,
         "durations": "sampled",
-        "rules": asdict(Rules(recovery_ms=10_000)),
+        "semantics": asdict(Semantics(recovery_ms=10_000)),
         "seed": 1,
         "trace": "a066f575573b5a7f",
     }
@@ -375,10 +376,10 @@ def test_an_episode_is_read_in_order_of_arrival(tmp_path: Path) -> None:
 
 def test_answers_come_in_the_order_of_the_file(tmp_path: Path, trace_path: Path) -> None:
     path = write_episode(tmp_path, json.dumps(EPISODE))
-    answer = simulate_file(path, trace_path, "fifo", "mean", 0)
+    answer = simulate_file(path, trace_path, heuristic("fifo"), "mean", 0)
     sorted_jobs = sorted(EPISODE["jobs"], key=lambda job: job["arrival_ms"])
     path = write_episode(tmp_path, json.dumps(EPISODE | {"jobs": sorted_jobs}))
-    in_order = simulate_file(path, trace_path, "fifo", "mean", 0)
+    in_order = simulate_file(path, trace_path, heuristic("fifo"), "mean", 0)
     assert answer["completion_ms"] == [in_order["completion_ms"][i] for i in (2, 0, 1)]
     assert answer["avg_jct_ms"] == in_order["avg_jct_ms"]
 
@@ -419,7 +420,7 @@ def with_job(**fields: Any) -> str:
 def test_a_malformed_episode(tmp_path: Path, trace_path: Path, text: str, message: str) -> None:
     path = write_episode(tmp_path, text)
     with pytest.raises(ClearschedError, match=message) as caught:
-        simulate_file(path, trace_path, "fifo", "mean", 0)
+        simulate_file(path, trace_path, heuristic("fifo"), "mean", 0)
     assert str(caught.value).startswith((f"{path}: ", "workload: "))
     assert "\n" not in str(caught.value)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clearsched.problems.dag_jobs.schemas import WAVES
-from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Rules, Workload
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Semantics, Workload
 from clearsched.problems.dag_jobs.traces import Trace, make_trace
 from reference_cluster import MeanDurations, StageProfile
 from reference_draws import HashedDurations, HashedFaults
@@ -76,7 +76,7 @@ def toy_workload(
 ) -> Workload:
     """Jobs that arrive at the given times; job i has profile i unless `profile` says otherwise.
 
-    `rules`: fields of `Rules` that are not at their defaults.
+    `rules`: fields of `Semantics` that are not at their defaults.
     """
     return Workload(
         np.arange(len(arrivals_ms)) if profile is None else np.asarray(profile, np.int64),
@@ -85,7 +85,7 @@ def toy_workload(
         moving_delay_ms,
         seed,
         mean_durations,
-        Rules(**rules),
+        Semantics(**rules),
     )
 
 
@@ -102,7 +102,7 @@ def reference_profiles(trace: Trace) -> list[list[StageProfile]]:
 
 def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay_ms: int = 1000) -> ReferenceSimulator:
     """The same episode in the reference simulator, run to its end."""
-    profiles, rules = reference_profiles(trace), workload.rules
+    profiles, rules = reference_profiles(trace), workload.semantics
     simulator = ReferenceSimulator(
         [profiles[index] for index in workload.profile],
         [int(time) for time in workload.arrival_ms],

@@ -1,7 +1,7 @@
 """Registries: what has a name stands in one place, which owns all that is said of it.
 
-Parameters, literals, rules of the workflow, figure styles and docs are derived from the entries. No entry imports what
-it names: code is told as "package.module:attribute" and imported when it is asked for, so that a registry costs nothing.
+Parameters, literals, rules of the workflow, figure styles and docs are derived from the entries. An entry imports
+nothing: code is told as "package.module:attribute" and imported when it is asked for, so a registry costs nothing.
 """
 
 from __future__ import annotations

@@ -20,7 +20,9 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic as numba_intrinsic
 
 from clearsched.compiled.jit import allocating
-from clearsched.problems.dag_jobs.simulator.state import State
+
+State = Any
+"""A NamedTuple of arrays, of tuples of arrays and of numbers: the state of one simulation."""
 
 WORD_BYTES = 8
 

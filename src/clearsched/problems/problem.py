@@ -39,11 +39,14 @@ class Choice(NamedTuple):
     """One question that a problem asks its policy."""
 
     name: str  # "stage", "limit", "start"
-    form: Literal["rank", "level"]  # rank: one of the candidates; level: a whole number, answered by a share of the most
+    form: Literal[
+        "rank", "level"
+    ]  # rank: one of the candidates; level: a whole number, answered by a share of the most
     question: str  # "Which stage gets executors?"
     features: tuple[Feature, ...]  # a level choice reads the row of the candidate that was chosen
     none: str = ""  # rank: what "none of these" means, in words; empty where it is no answer
     unit: str = ""  # level: what is counted, "executors"
+    keeps: str = ""  # rank: the feature, 0 or 1, that tells the candidate which changes nothing; empty if there is none
 
 
 class Measure(NamedTuple):
@@ -85,7 +88,7 @@ class Source(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A picture: a module with `draw(results, params, ...) -> Drawing`, its caption a file of its name ending in .rst."""
+    """A picture: a module with `draw(results_dir) -> Drawing`, and beside it its caption, an .rst file."""
 
     name: str
     label: str
@@ -126,7 +129,7 @@ class Observation(Protocol):
 
     @property
     def candidate_group(self) -> np.ndarray:
-        """int64[c]: candidates of one group are near ties (stages of one job); the candidate itself where there is none."""
+        """int64[c]: candidates of one group are near ties: stages of one job."""
 
     @property
     def none_allowed(self) -> np.ndarray:
@@ -214,7 +217,11 @@ class Instance(Protocol):
     def split(self, name: str, limit: int | None = None) -> list[Episode]:
         """The episodes of a split, or the first `limit` of them."""
 
-    def simulate(self, policy: Compiled, episodes: Sequence[Episode]) -> list[Any]:
+    @property
+    def none(self) -> bool:
+        """Whether "none of these" is an answer to the rank choice in these episodes."""
+
+    def simulate(self, policy: Compiled, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Run a compiled policy: an `Outcome` an episode, the same whatever other episodes are given."""
 
     def lockstep(self, episodes: Sequence[Episode], width: int | None = None, *, record: bool = False) -> Lockstep:
@@ -223,8 +230,8 @@ class Instance(Protocol):
     def seed(self, episode: Episode) -> int:
         """What names the random stream of a policy that draws its choices."""
 
-    def describe(self, episodes: Sequence[Episode]) -> str:
-        """"64 test episodes of 40 jobs on 10 executors", without what they are for."""
+    def describe(self, split: str, episodes: Sequence[Episode]) -> str:
+        """For example "64 test episodes of 40 jobs on 10 executors"."""
 
     def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
         """The problem's own result tables of an evaluation, by name (`Problem.details`); `runs`: evaluation.Rollout."""

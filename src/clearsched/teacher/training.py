@@ -16,8 +16,8 @@ import torch
 from clearsched.errors import ClearschedError
 from clearsched.files import provenance, read_json
 from clearsched.policies import CompiledPolicy, heuristic
-from clearsched.problems.dag_jobs.heuristics import HEURISTICS
 from clearsched.problems.dag_jobs.network.network import TeacherNetwork
+from clearsched.problems.dag_jobs.policies import HEURISTICS
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs

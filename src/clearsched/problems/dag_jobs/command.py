@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.policies import load_policy
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
 from clearsched.problems.dag_jobs.traces import load_profiles
 from clearsched.problems.dag_jobs.workloads import read_episode
+from clearsched.problems.policy import Policy
 
 
 def simulate_file(
     workload: Path,
     profiles: Path,
-    policy: str,
+    policy: Policy,
     durations: str,
     seed: int,
     record: Path | None = None,
@@ -29,7 +30,7 @@ def simulate_file(
     Args:
         workload: the JSON file: num_executors, moving_delay_ms, warmup_delay_ms, jobs (query, size, arrival_ms).
         profiles: a Parquet trace, or a folder of the `tpch-decima` layout.
-        policy: name of a heuristic, or the file of a teacher or student.
+        policy: a heuristic, a teacher or a student.
         durations: sampled, or mean for the golden mode.
         seed: seed of the sampled durations.
         record: folder to write the episode's tasks, decisions and jobs to, Parquet (record.py).
@@ -39,17 +40,16 @@ def simulate_file(
         completion_ms (in the order of the file's jobs), makespan_ms, avg_jct_ms, num_decisions, num_tasks.
 
     Raises:
-        ClearschedError: a file is missing or broken, the policy is unknown, or a recording cannot be written.
+        ClearschedError: a file is missing or broken, or a recording cannot be written.
     """
     _check_targets(record, chrome)
-    chosen = load_policy(policy)
     trace = load_profiles(profiles)
     episode, order, warmup_delay_ms = read_episode(workload, trace, durations=durations, seed=seed)
     compiled = compile_profiles(trace, warmup_delay_ms)
     recorded = record is not None or chrome is not None
-    result = chosen.run(compiled, [episode], record_tasks=recorded, record_decisions=recorded)[0]
+    result = policy.run(DagJobsInstance(compiled), [episode], record=recorded)[0]
     if recorded:
-        _write(result, compiled, episode, chosen.name, record, chrome)
+        _write(result, compiled, episode, policy.name, record, chrome)
     completion_ms = np.empty_like(result.completion_ms)
     completion_ms[order] = result.completion_ms
     return {
@@ -73,7 +73,7 @@ def _write(
     result: EpisodeResult,
     profiles: Profiles,
     workload: Workload,
-    policy: str,
+    policy: Policy,
     record: Path | None,
     chrome: Path | None,
 ) -> None:

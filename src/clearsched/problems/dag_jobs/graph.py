@@ -12,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.compiled.arena import borrow
+from clearsched.compiled.feature import Feature
 from clearsched.compiled.jit import allocating, concurrent
-from clearsched.problems.dag_jobs.features import NUM_FEATURES, Feature, fill_features
+from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features
 from clearsched.problems.dag_jobs.simulator.candidates import demand, is_complete
+from clearsched.problems.dag_jobs.simulator.engine import none_allowed
 from clearsched.problems.dag_jobs.simulator.state import (
     ARRIVAL_MS,
     ATTACHED,
@@ -22,6 +24,7 @@ from clearsched.problems.dag_jobs.simulator.state import (
     CANDIDATE,
     COMMITTED,
     CRITICAL_PATH_LEFT_MS,
+    JOB,
     MOVING,
     NONE,
     NUM_ACTIVE,
@@ -71,6 +74,13 @@ GLOBAL_FEATURES = (
 )
 
 
+NUM_EXECUTORS_TOTAL = 2
+"""The column of `GLOBAL_FEATURES` that tells the executors of the cluster."""
+
+_JOB_NAMES = [feature.name for feature in JOB_FEATURES]
+WORK_LEFT, STAGES_LEFT_COLUMN = _JOB_NAMES.index("work_left_s"), _JOB_NAMES.index("stages_left")
+
+
 class Observation(NamedTuple):
     """A pending decision as arrays: n nodes (incomplete stages of active jobs), m edges, a jobs, c candidates."""
 
@@ -83,6 +93,8 @@ class Observation(NamedTuple):
     candidates: np.ndarray  # float32[c, NUM_FEATURES]: the feature matrix of the stage choice
     candidate_node: np.ndarray  # int64[c]
     candidate_stage: np.ndarray  # int64[c]: what `Simulation.act` takes
+    candidate_group: np.ndarray  # int64[c]: its job, in order of arrival
+    none_allowed: np.ndarray  # bool[1]
 
 
 class Graph(NamedTuple):
@@ -101,6 +113,8 @@ class Graph(NamedTuple):
     candidates: np.ndarray  # float32[c, NUM_FEATURES]
     candidate_node: np.ndarray  # int64[c]
     candidate_stage: np.ndarray  # int64[c]: what `Lockstep.act` takes: the stage's row in its own simulation
+    candidate_group: np.ndarray  # int64[c]: the stage's job, in order of arrival
+    none_allowed: np.ndarray  # bool[B]: whether a learned policy may leave the executors idle
     node_start: np.ndarray  # int64[B + 1]
     job_start: np.ndarray  # int64[B + 1]
     candidate_start: np.ndarray  # int64[B + 1]
@@ -110,6 +124,40 @@ class Graph(NamedTuple):
     def num_decisions(self) -> int:
         """B."""
         return len(self.totals)
+
+    @property
+    def candidate_id(self) -> np.ndarray:
+        """int64[c]: the stage's row in its own simulation."""
+        return self.candidate_stage
+
+    @property
+    def levels(self) -> np.ndarray:
+        """int64[c, 2]: the limits that the candidate's job can get: one more than it holds, and all executors."""
+        first = self.job_held[self.node_job[self.candidate_node]] + 1
+        executors = self.totals[:, NUM_EXECUTORS_TOTAL].astype(np.int64)
+        return np.stack([first, np.repeat(executors, np.diff(self.candidate_start))], axis=1)
+
+    def take(self, rows: np.ndarray) -> Graph:
+        """The decisions of the given rows, int64, in their order, in arrays of their own."""
+        return take(self, rows)
+
+    def and_more(self, others: Sequence[Graph]) -> Graph:
+        """These decisions and, after them, those of other graphs, in arrays of their own."""
+        return concatenate([self, *others])
+
+    def backlog(self) -> np.ndarray:
+        """float64[B, 5], what waits: jobs, stages, and the jobs' work left as sum, sum of roots, sum of logarithms."""
+        work = self.jobs[:, WORK_LEFT].astype(np.float64)
+        columns = (self.jobs[:, STAGES_LEFT_COLUMN].astype(np.float64), work, np.sqrt(work), np.log1p(work))
+        first, num_jobs = self.job_start[:-1], np.diff(self.job_start)
+        found = np.empty((self.num_decisions, 1 + len(columns)))
+        found[:, 0] = num_jobs
+        for count in np.unique(num_jobs):  # all decisions with so many jobs at once
+            rows = np.flatnonzero(num_jobs == count)
+            jobs = first[rows, None] + np.arange(count)
+            for column, values in enumerate(columns, start=1):
+                found[rows, column] = values[jobs].sum(axis=1)
+        return found
 
 
 def filled(buffers: Graph, decisions: int) -> Graph:
@@ -126,6 +174,8 @@ def filled(buffers: Graph, decisions: int) -> Graph:
         buffers.candidates[:c],
         buffers.candidate_node[:c],
         buffers.candidate_stage[:c],
+        buffers.candidate_group[:c],
+        buffers.none_allowed[:decisions],
         *(start[: decisions + 1] for start in buffers[-4:]),
     )
 
@@ -143,6 +193,8 @@ def observation_of(graph: Graph, b: int) -> Observation:
         graph.candidates[candidates],
         graph.candidate_node[candidates] - nodes.start,
         graph.candidate_stage[candidates],
+        graph.candidate_group[candidates],
+        graph.none_allowed[b : b + 1],
     )
 
 
@@ -178,6 +230,8 @@ def concatenate(graphs: Sequence[Graph]) -> Graph:
         np.concatenate(fields.candidates),
         np.concatenate(fields.candidate_node) + np.repeat(first_node, num_candidates),
         np.concatenate(fields.candidate_stage),
+        np.concatenate(fields.candidate_group),
+        np.concatenate(fields.none_allowed),
         *starts,
     )
 
@@ -214,6 +268,8 @@ def _take(graph: Graph, rows: np.ndarray) -> Graph:
         out.candidates[c:end] = graph.candidates[first:last]
         out.candidate_node[c:end] = graph.candidate_node[first:last] + nodes_on
         out.candidate_stage[c:end] = graph.candidate_stage[first:last]
+        out.candidate_group[c:end] = graph.candidate_group[first:last]
+        out.none_allowed[to] = graph.none_allowed[b]
         first, last, m = graph.edge_start[b], graph.edge_start[b + 1], out.edge_start[to]
         end = out.edge_start[to + 1] = m + last - first
         out.edges[:, m:end] = graph.edges[:, first:last] + nodes_on
@@ -233,6 +289,8 @@ def empty_graph(decisions: int, nodes: int, jobs: int, candidates: int, edges: i
         np.empty((candidates, NUM_FEATURES), np.float32),
         np.empty(candidates, np.int64),
         np.empty(candidates, np.int64),
+        np.empty(candidates, np.int64),
+        np.empty(decisions, np.bool_),
         np.zeros(decisions + 1, np.int64),
         np.zeros(decisions + 1, np.int64),
         np.zeros(decisions + 1, np.int64),
@@ -256,6 +314,8 @@ def observe(state: State) -> Observation:
         out.candidates,
         out.candidate_node,
         out.candidate_stage,
+        out.candidate_group,
+        out.none_allowed,
     )
 
 
@@ -301,6 +361,8 @@ def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
     count = fill_features(state, out.candidates[first:], out.candidate_stage[first:])
     for c in range(first, first + count):
         out.candidate_node[c] = node_of[out.candidate_stage[c]]
+        out.candidate_group[c] = state.stage[out.candidate_stage[c], JOB]
+    out.none_allowed[b] = none_allowed(state)
     out.totals[b, 0], out.totals[b, 1], out.totals[b, 2] = scalar[TO_DECIDE], scalar[NUM_ACTIVE], scalar[NUM_EXECUTORS]
     out.node_start[b + 1], out.job_start[b + 1], out.edge_start[b + 1] = n, a, m
     out.candidate_start[b + 1] = first + count

@@ -6,8 +6,6 @@ marked the candidates before it is asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from clearsched.compiled.jit import compiled, inlined
@@ -43,81 +41,19 @@ from clearsched.problems.dag_jobs.simulator.state import (
     State,
 )
 
-FIFO, SJF_CP, WEIGHTED_FAIR, WSJF, CAPPED_SRPT, LOCAL_SRPT, LEARNED = range(7)
-
 EPSILON = 1e-9
 """Keeps the ceiling of a share that is whole, but for rounding, from growing by one."""
 
 
-@dataclass(frozen=True)
-class Heuristic:
-    """Name, parameters and source of a heuristic.
-
-    Attributes:
-        code: which branch of the compiled loop it is.
-        parameters: names of its parameters, in the order in which the loop takes them.
-        defaults: their values when nothing was tuned.
-        summary: the rule in a sentence.
-        source: where it comes from.
-    """
-
-    code: int
-    parameters: tuple[str, ...]
-    defaults: tuple[float, ...]
-    summary: str
-    source: str
-
-
-HEURISTICS = {
-    "fifo": Heuristic(
-        FIFO, (), (), "jobs in order of arrival, each as many executors as it can use", "Spark; Mao et al. 2019, §7.1"
-    ),
-    "sjf_cp": Heuristic(
-        SJF_CP,
-        (),
-        (),
-        "all executors to the job with least work left, on it to the ready stage with the longest critical path",
-        "Mao et al. 2019, §7.1",
-    ),
-    "fair": Heuristic(
-        WEIGHTED_FAIR, ("alpha",), (0.0,), "every job an equal share of the executors", "Spark; Mao et al. 2019, §7.1"
-    ),
-    "weighted_fair": Heuristic(
-        WEIGHTED_FAIR,
-        ("alpha",),
-        (-1.0,),
-        "every job a share of the executors proportional to its total work to the power alpha",
-        "Mao et al. 2019, §7.1",
-    ),
-    "wsjf": Heuristic(
-        WSJF,
-        ("alpha",),
-        (-1.0,),
-        "the job with least total work first, up to its weighted fair share",
-        "this project, after Mao et al. 2019, §7.1",
-    ),
-    "capped_srpt": Heuristic(
-        CAPPED_SRPT,
-        ("p", "m"),
-        (0.4, 3.0),
-        "the job with least work left first, up to m times its share of the work left to the power p",
-        "this project; after SRPT, Schrage 1968",
-    ),
-    "local_srpt": Heuristic(
-        LOCAL_SRPT,
-        ("p", "m"),
-        (0.4, 1.0),
-        "freed executors stay in their job while it has a stage to run; else as capped SRPT",
-        "this project; Spark's locality with capped SRPT",
-    ),
-}
+READS_NO_WORK = ("fifo", "weighted_fair", "wsjf")
+"""Functions here that do not ask for the work that is left, so that `survey` need not sum it up for them."""
 
 
 @inlined
 def fifo(state: State) -> tuple[int, int]:
     """The source job keeps its executors; else the first job granted less than all executors (docs/simulator.md §7).
 
-    As in Spark (`Rules.spark_fifo`, §10): the executors of a job wait in it while it has a task to start, and what
+    As in Spark (`Semantics.spark_fifo`, §10): the executors of a job wait in it while it has a task to start, and what
     counts is what a job holds, not what it was ever granted.
     """
     s, requested = keep_local(state)

@@ -12,8 +12,8 @@ import pyarrow as pa
 from numba import get_num_threads
 
 from clearsched.files import provenance, write_json
-from clearsched.policies import heuristic
-from clearsched.problems.dag_jobs.heuristics import HEURISTICS
+from clearsched.problems.dag_jobs.policies import HEURISTICS
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.workloads import load_inputs
 from clearsched.schemas import TUNING, write_table
 

@@ -17,7 +17,13 @@ from clearsched.problems.dag_jobs.gym.layout import Layout, make_layout
 from clearsched.problems.dag_jobs.simulator import engine
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulator.simulate import Rules, Simulation, Workload, advance_to_choice, job_time_ms
+from clearsched.problems.dag_jobs.simulator.simulate import (
+    Semantics,
+    Simulation,
+    Workload,
+    advance_to_choice,
+    job_time_ms,
+)
 from clearsched.problems.dag_jobs.simulator.state import (
     ARRIVAL_MS,
     JOB,
@@ -56,7 +62,7 @@ class Settings:
         moving_delay_s: time an executor takes to change jobs, s.
         warmup_delay_s: time a first task lasts longer where none was measured on a fresh executor, s; of no effect if
             `trace` is compiled already.
-        rules: corrections and faults (docs/simulator.md §10, §11); the published rules by default.
+        semantics: corrections and faults (docs/simulator.md §10, §11); the published rules by default.
         reward: `jct` or `makespan`.
         observation: `candidates`, or `graph` for the DAGs too.
         limit_levels: levels that the limit of an action can take, L.
@@ -77,7 +83,7 @@ class Settings:
     mean_interarrival_s: float | None = None
     moving_delay_s: float = 2.0
     warmup_delay_s: float = 1.0
-    rules: Rules | None = None
+    semantics: Semantics | None = None
     reward: str = "jct"
     observation: str = "candidates"
     limit_levels: int = 10
@@ -148,7 +154,7 @@ class Settings:
             self.num_executors,
             self.moving_delay_ms,
             seed=int(generator.integers(2**63 - 1)),
-            rules=self.rules or Rules(),
+            semantics=self.semantics or Semantics(),
         )
 
     def given(self, workload: Any) -> Workload:

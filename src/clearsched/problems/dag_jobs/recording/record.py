@@ -104,7 +104,7 @@ class Recording:
     @property
     def recovery_ms(self) -> int:
         """Time that an executor is away after a failure, ms."""
-        return int(self.settings["rules"].get("recovery_ms", 0))
+        return int(self.settings["semantics"].get("recovery_ms", 0))
 
 
 def record(result: EpisodeResult, profiles: Profiles, workload: Workload, policy: str = "") -> Recording:
@@ -120,9 +120,9 @@ def record(result: EpisodeResult, profiles: Profiles, workload: Workload, policy
     """
     if result.tasks is None:
         raise ClearschedError("recording: the tasks of this episode were not kept: simulate it with record_tasks=True")
-    rules = asdict(workload.rules)
+    semantics = asdict(workload.semantics)
     jobs = _job_table(result, profiles, workload)
-    tasks = _task_table(result.tasks, jobs, workload.num_executors, int(rules["recovery_ms"]))
+    tasks = _task_table(result.tasks, jobs, workload.num_executors, int(semantics["recovery_ms"]))
     decisions = None if result.decisions is None else _decision_table(result.decisions)
     settings = {
         "policy": policy,
@@ -131,7 +131,7 @@ def record(result: EpisodeResult, profiles: Profiles, workload: Workload, policy
         "warmup_delay_ms": int(profiles.warmup_delay_ms),
         "seed": int(workload.seed),
         "durations": "mean" if workload.mean_durations else "sampled",
-        "rules": rules,
+        "semantics": semantics,
         "episode": digest_bytes(result.tasks.tobytes() + result.completion_ms.tobytes()),
     }
     return Recording(tasks, decisions, jobs, settings)

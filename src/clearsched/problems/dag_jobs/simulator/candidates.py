@@ -216,3 +216,34 @@ def first_candidate_overall(state: State) -> int:
     while stage[s, CANDIDATE] == 0:
         s += 1
     return s
+
+
+@compiled
+def candidates_before(state: State, s: int) -> int:
+    """How many candidates come before candidate s: by job in order of arrival, then by index."""
+    stage, job, active = state.stage, state.job, state.active
+    own = stage[s, JOB]
+    count = i = 0
+    while active[i] != own:
+        count += job[active[i], NUM_CANDIDATES]
+        i += 1
+    for other in range(job[own, BASE], s):
+        count += stage[other, CANDIDATE]
+    return count
+
+
+@compiled
+def candidate_at(state: State, position: int) -> int:
+    """The candidate before which `position` others come."""
+    stage, job, active = state.stage, state.job, state.active
+    i = 0
+    while position >= job[active[i], NUM_CANDIDATES]:
+        position -= job[active[i], NUM_CANDIDATES]
+        i += 1
+    s = job[active[i], BASE]
+    while True:
+        if stage[s, CANDIDATE] == 1:
+            if position == 0:
+                return s
+            position -= 1
+        s += 1

@@ -59,12 +59,14 @@ from clearsched.problems.dag_jobs.simulator.state import (
     DEMAND,
     ENTRY_COUNT,
     ENTRY_NEXT,
+    ENTRY_TO,
     FAILS,
     FAULTS,
     FINISHES,
     GLOBAL_POOL,
     GRANTED,
     HOLDS_JOBS,
+    IDLING,
     JOB,
     JOB_TIME_MS,
     KEY,
@@ -197,6 +199,8 @@ def advance(state: State) -> int:
             if arrival_ms == NONE or (arrival_ms <= next_ms and arrival_ms != FAR and not has_room(state)):
                 return PAUSED
             if next_ms == FAR and arrival_ms == FAR:
+                if offer_idle(state):
+                    return DECIDE
                 return OVER
             # An arrival was scheduled before any other event, so it goes first among events of the same time.
             scalar[TIME_MS] = min(arrival_ms, next_ms)
@@ -255,6 +259,51 @@ def offer_pool(state: State) -> bool:
         return False
     open_round_of_global_pool(state)
     return True
+
+
+@compiled
+def offer_idle(state: State) -> bool:
+    """Where the queue has run empty while a stage waits, open a round on executors that were left idle (§5).
+
+    Promises of `none` are carried out when an executor finishes, without another question, so executors can all be
+    parked with work left: they are asked for once more, and then `none` is refused, since nothing is pending.
+    """
+    scalar = state.scalar
+    if scalar[TOTAL_CANDIDATES] == 0:
+        return False
+    if scalar[GLOBAL_POOL] > 0:
+        open_round_of_global_pool(state)
+        return True
+    for i in range(scalar[NUM_ACTIVE]):
+        if state.job[state.active[i], POOL] > 0:
+            open_round_of_pool(state, state.active[i])
+            return True
+    return False
+
+
+@compiled
+def something_pending(state: State) -> bool:
+    """Whether something is going to happen if the pending decision is answered `none`.
+
+    An executor runs, moves or is down; a job is going to arrive; or a stage was promised executors in this round.
+    """
+    scalar, bitmap = state.scalar, state.bitmap
+    if next_slot(bitmap, scalar[TIME_MS] & SLOT_MASK) != EMPTY or overflow_ms(bitmap, state.overflow) != FAR:
+        return True
+    if next_arrival_ms(state) != FAR:
+        return True
+    e = first_promise(state, scalar[KEY])
+    while e != NONE:
+        if state.entry[e, ENTRY_TO] != NONE:
+            return True
+        e = state.entry[e, ENTRY_NEXT]
+    return False
+
+
+@compiled
+def none_allowed(state: State) -> bool:
+    """Whether a learned policy may answer `none` to the pending decision."""
+    return state.scalar[IDLING] == 1 and something_pending(state)
 
 
 @inlined

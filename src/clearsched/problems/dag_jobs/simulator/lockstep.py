@@ -16,10 +16,10 @@ import numpy as np
 from clearsched.compiled import arena
 from clearsched.compiled.arena import borrow, get
 from clearsched.compiled.jit import concurrent
-from clearsched.errors import ActionError, ClearschedError
+from clearsched.errors import ActionError, ClearschedError, FeatureError
 from clearsched.problems.dag_jobs.graph import Graph, empty_graph, fill, filled, room_of
 from clearsched.problems.dag_jobs.simulator import engine, loop
-from clearsched.problems.dag_jobs.simulator.candidates import executors_held
+from clearsched.problems.dag_jobs.simulator.candidates import candidate_at, candidates_before, executors_held
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import (
     EpisodeResult,
@@ -29,7 +29,8 @@ from clearsched.problems.dag_jobs.simulator.simulate import (
     result_of,
     start,
 )
-from clearsched.problems.dag_jobs.simulator.state import CANDIDATE, JOB, NUM_DECISIONS, TIME_MS, State
+from clearsched.problems.dag_jobs.simulator.state import CANDIDATE, JOB, NONE, NUM_DECISIONS, TIME_MS, State
+from clearsched.problems.problem import Answers
 
 REWARDS = ("none", "job_time", "makespan")
 """What a simulation loses between two decisions: nothing, job-seconds in the system, or seconds."""
@@ -145,23 +146,54 @@ class Lockstep:
         return filled(self._buffers, len(self.pending))
 
     def choices(self, policy: loop.Compiled) -> tuple[np.ndarray, np.ndarray]:
-        """What a compiled policy answers: int64[B] stages and limits as `Simulation.reference_choice` gives them."""
+        """What a compiled policy answers: int64[B] stages and limits as `Simulation.reference_choice` gives them.
+
+        Raises:
+            FeatureError: a feature or a score of the policy is not finite.
+        """
         stage, limit = np.empty_like(self.pending), np.empty_like(self.pending)
         _choices(self._arena, self._states[0], self.pending, policy, stage, limit)
+        if (stage == loop.INVALID).any():
+            lane = self.pending[int(np.argmax(stage == loop.INVALID))]
+            raise FeatureError(loop.fault(self._states[lane], policy))
         return stage, limit
+
+    def ask(self, policy: loop.Compiled) -> Answers:
+        """`choices` as positions among each decision's candidates, NONE where the executors stay idle."""
+        stage, limit = self.choices(policy)
+        position = np.full(len(stage), NONE, np.int64)
+        _positions(self._arena, self._states[0], self.pending, stage, position)
+        return Answers(position, limit)
+
+    def answer(self, answers: Answers) -> None:
+        """Answer all decisions that wait, by positions among each one's candidates and limits.
+
+        Raises:
+            ActionError: an answer is not allowed; nothing was answered then.
+        """
+        candidate, limit = (whole_numbers(values, len(self.pending)) for values in answers)
+        stage = np.full(len(candidate), NONE, np.int64)
+        counts = self._num_candidates[self.pending]
+        if np.any((candidate < NONE) | (candidate >= counts)):
+            wrong = int(np.argmax((candidate < NONE) | (candidate >= counts)))
+            raise ActionError(f"answer: candidate {candidate[wrong]} of {counts[wrong]} does not exist")
+        _stages(self._arena, self._states[0], self.pending, candidate, stage)
+        self.act(stage, limit)
 
     def act(self, stage: np.ndarray, limit: np.ndarray) -> np.ndarray:
         """Answer all decisions that wait: each `stage` gets executors until its job holds `limit`.
 
         Args:
-            stage: int[B] in the order of `pending`, rows of the simulations' own stages (`Graph.candidate_stage`).
-            limit: int[B].
+            stage: int[B] in the order of `pending`, rows of the simulations' own stages (`Graph.candidate_stage`); NONE
+                leaves all executors that are decided on idle.
+            limit: int[B]; of no meaning where the stage is NONE.
 
         Returns:
             int64[B]: executors committed.
 
         Raises:
-            ActionError: a stage is no candidate, or a limit is not above what the job holds; nothing was answered then.
+            ActionError: a stage is no candidate, a limit is not above what the job holds, or nothing else is going to
+                happen, so that NONE is refused; nothing was answered then.
         """
         stage, limit = (whole_numbers(values, len(self.pending)) for values in (stage, limit))
         committed = np.empty(len(self.pending), np.int64)
@@ -238,6 +270,9 @@ class Lockstep:
 
     def _refusal(self, k: int, stage: int, limit: int) -> ActionError:
         state, held = self._states[k], None
+        if stage == NONE:
+            number = int(state.scalar[NUM_DECISIONS])
+            return ActionError(f"decision {number}: simulation {k}: none is refused: nothing else is going to happen")
         if 0 <= stage < len(state.stage) and state.stage[stage, CANDIDATE] == 1:
             held = int(executors_held(state, state.stage[stage, JOB]))
         return refusal(int(state.scalar[NUM_DECISIONS]), k, stage, limit, held)
@@ -313,12 +348,35 @@ def _choices(
 
 
 @concurrent
+def _positions(states: np.ndarray, like: State, pending: np.ndarray, stage: np.ndarray, position: np.ndarray) -> None:
+    """Where among its decision's candidates, in the order of the feature matrix, each stage stands."""
+    for b in range(len(pending)):
+        state, s = get(states, pending[b], like), stage[b]
+        if s != NONE:
+            position[b] = candidates_before(state, s)
+
+
+@concurrent
+def _stages(states: np.ndarray, like: State, pending: np.ndarray, position: np.ndarray, stage: np.ndarray) -> None:
+    """The stage that stands at each position."""
+    for b in range(len(pending)):
+        state = get(states, pending[b], like)
+        if position[b] != NONE:
+            stage[b] = candidate_at(state, position[b])
+
+
+@concurrent
 def _act(
     states: np.ndarray, like: State, pending: np.ndarray, stage: np.ndarray, limit: np.ndarray, committed: np.ndarray
 ) -> int:
     """Check all answers, then carry them out; the first that is not allowed (then none was carried out), or -1."""
     for b in range(len(pending)):
         state, s = get(states, pending[b], like), stage[b]
+        if s == NONE:
+            committed[b] = 0
+            if not engine.something_pending(state):
+                return b
+            continue
         if s < 0 or s >= len(state.stage) or state.stage[s, CANDIDATE] == 0:
             return b
         committed[b] = limit[b] - executors_held(state, state.stage[s, JOB])

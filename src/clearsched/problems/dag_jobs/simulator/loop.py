@@ -18,24 +18,11 @@ from clearsched.problems.dag_jobs.features import (
     fill_features,
     place_of,
 )
-from clearsched.problems.dag_jobs.heuristics import (
-    CAPPED_SRPT,
-    FIFO,
-    LEARNED,
-    LOCAL_SRPT,
-    SJF_CP,
-    WEIGHTED_FAIR,
-    WSJF,
-    capped_srpt,
-    fifo,
-    local_srpt,
-    sjf_cp,
-    weighted_fair,
-    wsjf,
-)
-from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
-from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit
-from clearsched.problems.dag_jobs.simulator.state import JOB, NONE, NUM_EXECUTORS, State
+from clearsched.problems.dag_jobs.policies import LEARNED
+from clearsched.problems.dag_jobs.simulator.candidates import executors_held, first_candidate_overall, survey
+from clearsched.problems.dag_jobs.simulator.dispatch import choose_heuristic, reads_work
+from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit, none_allowed, something_pending
+from clearsched.problems.dag_jobs.simulator.state import JOB, NONE, NUM_EXECUTORS, TO_DECIDE, TOTAL_CANDIDATES, State
 
 
 class Compiled(NamedTuple):
@@ -45,7 +32,7 @@ class Compiled(NamedTuple):
     executors that the job of the chosen stage may hold.
     """
 
-    code: int  # one of the codes of heuristics.py
+    code: int  # one of policies.CODES, or LEARNED
     parameters: np.ndarray  # float64[2]
     stage: Packed = NOTHING
     limit: Packed = NOTHING
@@ -74,23 +61,18 @@ def new_scratch(state: State) -> Scratch:
 
 @compiled
 def choose(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
-    """(stage, requested executors) of the pending decision, or (NONE, 0), or (INVALID, 0). `survey` must have run."""
+    """(stage, requested executors) of the pending decision, or (NONE, 0), or (INVALID, 0). `survey` must have run.
+
+    `none` is refused where nothing else is going to happen, so that no policy can stop the cluster: a heuristic gets
+    the first candidate instead, a policy that scores its best one.
+    """
     code, parameters = policy.code, policy.parameters
     if code == LEARNED:
         return choose_by_score(state, policy, scratch)
-    if code == FIFO:
-        return fifo(state)
-    if code == WEIGHTED_FAIR:
-        return weighted_fair(state, parameters[0])
-    if code == SJF_CP:
-        return sjf_cp(state)
-    if code == WSJF:
-        return wsjf(state, parameters[0])
-    if code == CAPPED_SRPT:
-        return capped_srpt(state, parameters[0], parameters[1])
-    if code == LOCAL_SRPT:
-        return local_srpt(state, parameters[0], parameters[1])
-    return NONE, 0
+    s, requested = choose_heuristic(state, code, parameters)
+    if s == NONE and state.scalar[TOTAL_CANDIDATES] > 0 and not something_pending(state):
+        return first_candidate_overall(state), state.scalar[TO_DECIDE]
+    return s, requested
 
 
 @compiled
@@ -102,7 +84,8 @@ def choose_by_score(state: State, policy: Compiled, scratch: Scratch) -> tuple[i
         return NONE, 0
     if not all_finite(rows, count):
         return INVALID, 0
-    best = best_candidate(policy.stage, rows, count, values, False)
+    allowed = policy.stage.none and none_allowed(state)
+    best = best_candidate(policy.stage, rows, count, values, allowed)
     if best < 0:
         return best, 0
     write_scores(policy.limit, rows[best : best + 1], 1, values)
@@ -127,12 +110,6 @@ def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
         return s, 0
     held = executors_held(state, state.stage[s, JOB])
     return s, min(held + requested, state.scalar[NUM_EXECUTORS])
-
-
-@inlined
-def reads_work(code: int) -> bool:
-    """Whether a policy asks for the work that is left, which `survey` sums up."""
-    return code != FIFO and code != WEIGHTED_FAIR and code != WSJF
 
 
 @concurrent

@@ -28,7 +28,7 @@ from clearsched.problems.dag_jobs.simulator.recycling import (
     SUM_SQUARES,
     TALLIES,
 )
-from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Rules
+from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 from clearsched.problems.dag_jobs.simulator.state import (
     ARRIVES_MS,
     ARRIVING_PROFILE,
@@ -108,7 +108,7 @@ def replay(
     moving_delay_ms: int = 2000,
     seed: int = 0,
     mean_durations: bool = False,
-    rules: Rules = PUBLISHED,
+    semantics: Semantics = PUBLISHED,
     job_rows: int = 64,
 ) -> ReplayStatistics:
     """Schedule the jobs of an iterator, which may be longer than memory.
@@ -128,13 +128,13 @@ def replay(
     if num_executors < 1:
         raise WorkloadError(f"replay: num_executors is {num_executors}: at least 1 needed")
     chunks = _checked(jobs, profiles.trace.num_profiles)
-    levels = level_table(profiles.trace.levels, num_executors, rules.right_interpolation)
+    levels = level_table(profiles.trace.levels, num_executors, semantics.right_interpolation)
     most_stages = int(np.diff(profiles.arrays.stage_start).max())
     state = allocate(
         profiles.arrays, levels, np.zeros((0, 2), np.int64), job_rows, job_rows * most_stages,
         free_rows=job_rows, tallies=TALLIES,
     )  # fmt: skip
-    settle(state, moving_delay_ms, mean_durations, rules)
+    settle(state, moving_delay_ms, mean_durations, semantics)
     state.scalar[REPLAY] = state.scalar[MORE_ARRIVALS] = 1
     state.free_row[:] = np.arange(job_rows)[::-1]
     state.scalar[FREE_ROWS] = job_rows

@@ -8,7 +8,7 @@ from clearsched.errors import WorkloadError
 
 
 @dataclass(frozen=True)
-class Rules:
+class Semantics:
     """Corrections and faults of an episode. The defaults are the published rules.
 
     Attributes:
@@ -19,6 +19,7 @@ class Rules:
         recovery_ms: time from the failure of an executor to its return, ms.
         straggler_probability: share of tasks that are stragglers.
         straggler_slowdown: factor on the duration of a straggler.
+        idling: a learned policy may answer `none` and leave executors idle (§5); heuristics always may.
 
     Raises:
         WorkloadError: a negative rate or time, a probability beyond 1, or a factor below 1.
@@ -31,6 +32,7 @@ class Rules:
     recovery_ms: int = 10_000
     straggler_probability: float = 0.0
     straggler_slowdown: float = 1.0
+    idling: bool = True
 
     def __post_init__(self) -> None:
         bounds = {
@@ -42,7 +44,7 @@ class Rules:
         for name, (low, high) in bounds.items():
             value = getattr(self, name)
             if not low <= value <= high:  # refuses NaN too
-                raise WorkloadError(f"rules: {name} is {value}: it must lie in {low} to {high}")
+                raise WorkloadError(f"semantics: {name} is {value}: it must lie in {low} to {high}")
 
     @property
     def has_faults(self) -> bool:
@@ -50,5 +52,5 @@ class Rules:
         return self.failures_per_hour > 0 or self.straggler_probability > 0
 
 
-PUBLISHED = Rules()
+PUBLISHED = Semantics()
 """The rules of the published simulator."""

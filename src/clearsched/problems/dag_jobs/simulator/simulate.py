@@ -14,7 +14,7 @@ from clearsched.problems.dag_jobs.simulator import engine, loop
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.simulator.engine import job_time_ms as job_time_ms  # of use with what is here
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, level_table
-from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Rules
+from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 from clearsched.problems.dag_jobs.simulator.state import (
     ARRIVAL_MS,
     CANDIDATE,
@@ -29,6 +29,9 @@ from clearsched.problems.dag_jobs.simulator.state import (
     new_state,
 )
 
+CHUNK = 4096
+"""Times that `cost_to_go` treats at once: bounds memory."""
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -41,7 +44,7 @@ class Workload:
         moving_delay_ms: time an executor takes to move to another job.
         seed: seed of the task durations (64 bits).
         mean_durations: take rounded means instead of draws (the mode of the golden episodes).
-        rules: corrections and faults.
+        semantics: corrections and faults.
     """
 
     profile: np.ndarray
@@ -50,7 +53,7 @@ class Workload:
     moving_delay_ms: int
     seed: int = 0
     mean_durations: bool = False
-    rules: Rules = PUBLISHED
+    semantics: Semantics = PUBLISHED
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,39 @@ class EpisodeResult:
     def makespan_s(self) -> float:
         """Time of the last completion, s."""
         return float(self.completion_ms.max()) / 1000
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """The problem's measures by name."""
+        return {"jct_s": self.avg_jct_s, "makespan_s": self.makespan_s, "num_tasks": float(self.num_tasks)}
+
+    @property
+    def scale_s(self) -> float:
+        """How long a job stays, s."""
+        return self.avg_jct_s
+
+    def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
+        """float64[T]: minus the integral from each time on of the number of jobs in the system, in job-seconds.
+
+        With a finite horizon h the integrand is discounted by exp(-(s - t) / h) in continuous time. It is computed from
+        arrivals and completions, so it is exact at any time t: a job counts while max(arrival, t) <= s < completion.
+
+        Args:
+            times_s: float64[T].
+            horizon_s: h, may be infinite.
+        """
+        times_ms, horizon_ms = times_s * 1000, horizon_s * 1000
+        returns = np.empty(len(times_ms))
+        for start in range(0, len(times_ms), CHUNK):
+            now = times_ms[start : start + CHUNK, None]
+            to_arrival = np.maximum(self.arrival_ms[None] - now, 0.0)
+            to_completion = np.maximum(self.completion_ms[None] - now, 0.0)
+            if np.isinf(horizon_ms):
+                spent = to_completion - to_arrival
+            else:
+                spent = horizon_ms * (np.exp(-to_arrival / horizon_ms) - np.exp(-to_completion / horizon_ms))
+            returns[start : start + CHUNK] = -spent.sum(axis=1) / 1000
+        return returns
 
 
 def simulate(
@@ -136,7 +172,7 @@ def start(
         raise WorkloadError(f"workload: profiles must lie in 0 to {profiles.trace.num_profiles - 1}")
     task_rows = decision_rows = 0
     if record_tasks or record_decisions:
-        starts = int(profiles.num_tasks[profile].sum()) * (2 if workload.rules.has_faults else 1)
+        starts = int(profiles.num_tasks[profile].sum()) * (2 if workload.semantics.has_faults else 1)
         task_rows, decision_rows = starts * record_tasks, (2 * starts + 64) * record_decisions
     return _begin(profiles, workload, task_rows, decision_rows)
 
@@ -144,13 +180,13 @@ def start(
 def _begin(profiles: Profiles, workload: Workload, task_rows: int, decision_rows: int) -> State:
     return new_state(
         profiles.arrays,
-        _level_table(profiles.trace.levels, workload.num_executors, workload.rules.right_interpolation),
+        _level_table(profiles.trace.levels, workload.num_executors, workload.semantics.right_interpolation),
         np.asarray(workload.profile, np.int64),
         np.asarray(workload.arrival_ms, np.int64),
         workload.moving_delay_ms,
         workload.seed,
         mean_durations=workload.mean_durations,
-        rules=workload.rules,
+        semantics=workload.semantics,
         task_rows=task_rows,
         decision_rows=decision_rows,
     )
@@ -236,15 +272,24 @@ class Simulation:
             raise FeatureError(loop.fault(self.state, policy))
         return stage, limit
 
-    def act(self, stage: int, limit: int) -> int:
+    def none_allowed(self) -> bool:
+        """Whether the pending decision may be answered `none`: something else is going to happen (§5)."""
+        return bool(engine.none_allowed(self.state))
+
+    def act(self, stage: int, limit: int = 0) -> int:
         """Answer the pending decision: `stage` (row of the state) gets executors until its job holds `limit`.
 
-        Returns the number of executors committed.
+        With the stage NONE (-1) all executors that are decided on stay idle. Returns the number committed.
 
         Raises:
-            ActionError: the stage is no candidate, or the limit is not above what the job holds.
+            ActionError: the stage is no candidate, the limit is not above what the job holds, or `none` is refused.
         """
         state, number = self.state, int(self.state.scalar[NUM_DECISIONS])
+        if stage == NONE and self.num_candidates:
+            if not self.none_allowed():
+                raise ActionError(f"decision {number}: none is refused: nothing else is going to happen")
+            self.num_candidates = 0
+            return int(engine.commit(state, NONE, 0))
         if not 0 <= stage < len(state.stage) or state.stage[stage, CANDIDATE] == 0 or self.num_candidates == 0:
             raise ActionError(f"decision {number}: stage {stage} is no candidate")
         held = int(executors_held(state, state.stage[stage, JOB]))

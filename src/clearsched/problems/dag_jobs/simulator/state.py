@@ -17,7 +17,7 @@ import numpy as np
 from clearsched.compiled.jit import compiled, inlined
 from clearsched.compiled.wheel import BITMAP_WORDS, WHEEL_SLOTS, clear_queue
 from clearsched.problems.dag_jobs.simulator.profiles import ProfileArrays
-from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Rules
+from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 
 NONE = -1
 
@@ -106,8 +106,9 @@ JOB_COLUMNS = 16
     FREE_ROWS,  # in a replay: unused job rows, listed in `free_row`
     NUM_COMPLETE,  # jobs complete
     SEED,
-) = range(41)
-SCALARS = 41
+    IDLING,  # 1: learned policies may leave executors idle
+) = range(42)
+SCALARS = 42
 
 ROUND_KEY = NONE
 
@@ -169,7 +170,7 @@ def new_state(
     seed: int,
     *,
     mean_durations: bool = False,
-    rules: Rules | None = None,
+    semantics: Semantics | None = None,
     task_rows: int = 0,
     decision_rows: int = 0,
 ) -> State:
@@ -182,7 +183,7 @@ def new_state(
         arrival_ms: int64[J], non-decreasing.
         moving_delay_ms: time an executor takes to move to another job.
         seed: seeds the task durations (64 bits).
-        rules: corrections and faults; None for none.
+        semantics: corrections and faults; None for none.
         task_rows, decision_rows: task starts and decisions to record; 0 for no record.
     """
     counts = profiles.stage_start[profile + 1] - profiles.stage_start[profile]
@@ -191,7 +192,7 @@ def new_state(
     state = allocate(
         profiles, levels, arrival, len(profile), int(counts.sum()), task_rows=task_rows, decision_rows=decision_rows
     )
-    settle(state, moving_delay_ms, mean_durations, rules or PUBLISHED)
+    settle(state, moving_delay_ms, mean_durations, semantics or PUBLISHED)
     begin(state, np.uint64(seed))
     return state
 
@@ -233,7 +234,7 @@ def allocate(
     )
 
 
-def settle(state: State, moving_delay_ms: int, mean_durations: bool, rules: Rules) -> None:
+def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: Semantics) -> None:
     """Write the settings of an episode into its state."""
     scalar = state.scalar
     scalar[NUM_EXECUTORS] = len(state.levels) - 1
@@ -241,14 +242,15 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, rules: Rule
     scalar[MEAN_DURATIONS] = mean_durations
     scalar[RECORD_TASKS] = len(state.task_log) > 0
     scalar[RECORD_DECISIONS] = len(state.decision_log) > 0
-    scalar[WORK_CONSERVING] = rules.work_conserving
-    scalar[SPARK_FIFO] = rules.spark_fifo
-    scalar[FAULTS] = rules.has_faults
-    scalar[STRAGGLER_THRESHOLD] = round(rules.straggler_probability * 2**32)
-    scalar[RECOVERY_MS] = rules.recovery_ms
+    scalar[WORK_CONSERVING] = semantics.work_conserving
+    scalar[SPARK_FIFO] = semantics.spark_fifo
+    scalar[IDLING] = semantics.idling
+    scalar[FAULTS] = semantics.has_faults
+    scalar[STRAGGLER_THRESHOLD] = round(semantics.straggler_probability * 2**32)
+    scalar[RECOVERY_MS] = semantics.recovery_ms
     scalar[NUM_ARRIVALS] = len(state.arrival)
-    state.fault[MEAN_LIFE_MS] = 3_600_000 / rules.failures_per_hour if rules.failures_per_hour > 0 else np.inf
-    state.fault[SLOWDOWN] = rules.straggler_slowdown
+    state.fault[MEAN_LIFE_MS] = 3_600_000 / semantics.failures_per_hour if semantics.failures_per_hour > 0 else np.inf
+    state.fault[SLOWDOWN] = semantics.straggler_slowdown
 
 
 @inlined

@@ -13,7 +13,7 @@ import pyarrow as pa
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
 from clearsched.problems.dag_jobs.schemas import WORKLOADS
-from clearsched.problems.dag_jobs.simulator.semantics import Rules
+from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.workloads import arrivals
 from clearsched.problems.dag_jobs.workloads.files import SPLITS, Workloads
 from clearsched.problems.dag_jobs.workloads.pools import Pool, pools
@@ -50,7 +50,7 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         "warmup_delay_ms": load.warmup_delay_ms,
         "mean_interarrival_ms": plans["train"][1]["mean_interarrival_ms"],
         "durations": options.durations,
-        "rules": asdict(rules(params)),
+        "semantics": asdict(semantics(params)),
         "seed": params.seed,
         "trace": digest_file(trace),
     }
@@ -70,10 +70,10 @@ def _needs_load(options: WorkloadParams) -> bool:
     return options.arrivals != "batch" and options.mean_interarrival_s is None
 
 
-def rules(params: Params) -> Rules:
+def semantics(params: Params) -> Semantics:
     """The corrections and faults of `params.workload`."""
     faults = params.workload.faults
-    return Rules(
+    return Semantics(
         **params.workload.corrections.model_dump(),
         failures_per_hour=faults.failures_per_hour,
         recovery_ms=round(faults.recovery_s * 1000),

@@ -15,7 +15,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
 from clearsched.problems.dag_jobs.schemas import WORKLOADS
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulator.semantics import Rules
+from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces.storage import read_profiles
 from clearsched.schemas import read_table
@@ -58,7 +58,7 @@ class Workloads:
                 self.settings["moving_delay_ms"],
                 int(seed[a]),
                 self.settings["durations"] == "mean",
-                Rules(**self.settings["rules"]),
+                Semantics(**self.settings["semantics"]),
             )
             for a, b in pairwise(bounds)
         ]
@@ -71,7 +71,7 @@ def read_workloads(path: str | Path) -> Workloads:
         ClearschedError: missing, truncated or of another schema.
     """
     table, settings = read_table(path, WORKLOADS)
-    for name in ("num_executors", "rules"):
+    for name in ("num_executors", "semantics"):
         if name not in settings:
             raise ClearschedError(f"{path}: its metadata lacks {name}; build it again")
     return Workloads(table, settings)

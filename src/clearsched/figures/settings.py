@@ -1,0 +1,16 @@
+"""What a user may choose of the pictures: the section `figures` of params.yaml."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clearsched.section import Section
+
+
+
+class FiguresParams(Section):
+    """The pictures (SVG and PNG)."""
+
+    dpi: int = Field(150, ge=50, le=1200, description="resolution of PNG files in dots per inch")

@@ -1,0 +1,87 @@
+"""A trace and the episodes drawn from it, behind the seam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from clearsched.problems.dag_jobs import details
+from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
+from clearsched.problems.dag_jobs.simulator.loop import Compiled
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
+from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs
+
+
+class DagJobsInstance:
+    """Compiled profiles, and the episodes of every split.
+
+    Attributes:
+        profiles: the trace.
+        drawn: the episodes; None where episodes come from elsewhere (tests, a single file).
+    """
+
+    def __init__(self, profiles: Profiles, drawn: Workloads | None = None) -> None:
+        self.profiles = profiles
+        self.drawn = drawn
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The executors of the cluster."""
+        return {"num_executors": self.most}
+
+    @property
+    def most(self) -> int:
+        """The executors of the cluster: a limit is a share of them."""
+        return int(self._settings["num_executors"])
+
+    @property
+    def none(self) -> bool:
+        """Whether learned policies may leave executors idle."""
+        return self.drawn is None or bool(self._settings["semantics"]["idling"])
+
+    def split(self, name: str, limit: int | None = None) -> list[Workload]:
+        """The episodes of a split, or the first `limit` of them."""
+        assert self.drawn is not None
+        return self.drawn.split(name, limit)
+
+    def simulate(self, policy: Compiled, episodes: Sequence[Workload], *, record: bool = False) -> list[EpisodeResult]:
+        """Run a compiled policy; `record`: the results hold every task and decision."""
+        logs = {"record_tasks": record, "record_decisions": record}
+        return [simulate(self.profiles, episode, policy, **logs) for episode in episodes]
+
+    def lockstep(self, episodes: Sequence[Workload], width: int | None = None, *, record: bool = False) -> Lockstep:
+        """At most `width` episodes at a time."""
+        return Lockstep(self.profiles, episodes, width, record_tasks=record, record_decisions=record)
+
+    def seed(self, episode: Workload) -> int:
+        """The seed of the task durations."""
+        return episode.seed
+
+    def describe(self, split: str, episodes: Sequence[Workload]) -> str:
+        """For example "64 test episodes of 40 jobs on 10 executors"."""
+        counts = [len(episode.profile) for episode in episodes]
+        low, high = min(counts), max(counts)
+        jobs = f"{low}" if low == high else f"{low} to {high}"
+        return f"{len(episodes)} {split} episodes of {jobs} jobs on {self.most} executors"
+
+    def details(self, runs: Sequence[Any], episodes: Sequence[Workload]) -> dict[str, tuple[pa.Table, pa.Schema]]:
+        """The tables `jobs` and `tasks` of an evaluation."""
+        return details.tables(self, runs, episodes)
+
+    @property
+    def _settings(self) -> Mapping[str, Any]:
+        assert self.drawn is not None
+        return self.drawn.settings
+
+
+def open_instance(trace: Path, workloads: Path) -> DagJobsInstance:
+    """The instance of two files.
+
+    Raises:
+        ClearschedError: a file is missing or broken, or they do not belong together.
+    """
+    return DagJobsInstance(*load_inputs(trace, workloads))

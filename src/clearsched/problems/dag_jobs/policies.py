@@ -1,0 +1,104 @@
+"""The hand-written policies by name: all that is said of them, but for their code, which is in heuristics.py."""
+
+from __future__ import annotations
+
+from clearsched.problems.dag_jobs.settings.heuristics import CappedSrptParams, WeightedFairParams
+from clearsched.problems.problem import Heuristic
+from clearsched.registry import Look, Registry
+
+CODE = "clearsched.problems.dag_jobs.heuristics"
+
+HEURISTICS = Registry(
+    "heuristic",
+    (
+        Heuristic(
+            "fifo",
+            "FIFO",
+            Look("#8C8C8C", "o"),
+            f"{CODE}:fifo",
+            (),
+            (),
+            "jobs in order of arrival, each as many executors as it can use",
+            "Spark; Mao et al. 2019, §7.1",
+        ),
+        Heuristic(
+            "sjf_cp",
+            "SJF-CP",
+            Look("#F0E442", "o"),
+            f"{CODE}:sjf_cp",
+            (),
+            (),
+            "all executors to the job with least work left, on it to the ready stage with the longest critical path",
+            "Mao et al. 2019, §7.1",
+        ),
+        Heuristic(
+            "fair",
+            "fair",
+            Look("#56B4E9", "o"),
+            f"{CODE}:weighted_fair",
+            ("alpha",),
+            (0.0,),
+            "every job an equal share of the executors",
+            "Spark; Mao et al. 2019, §7.1",
+            shown=False,
+        ),
+        Heuristic(
+            "weighted_fair",
+            "tuned weighted fair",
+            Look("#0072B2", "o"),
+            f"{CODE}:weighted_fair",
+            ("alpha",),
+            (-1.0,),
+            "every job a share of the executors proportional to its total work to the power alpha",
+            "Mao et al. 2019, §7.1",
+            "weighted_fair",
+            WeightedFairParams,
+            WeightedFairParams.grid,
+        ),
+        Heuristic(
+            "wsjf",
+            "tuned weighted SJF",
+            Look("#CC79A7", "o"),
+            f"{CODE}:wsjf",
+            ("alpha",),
+            (-1.0,),
+            "the job with least total work first, up to its weighted fair share",
+            "this project, after Mao et al. 2019, §7.1",
+            "weighted_fair",
+            WeightedFairParams,
+            WeightedFairParams.grid,
+        ),
+        Heuristic(
+            "capped_srpt",
+            "tuned capped SRPT",
+            Look("#000000", "o"),
+            f"{CODE}:capped_srpt",
+            ("p", "m"),
+            (0.4, 3.0),
+            "the job with least work left first, up to m times its share of the work left to the power p",
+            "this project; after SRPT, Schrage 1968",
+            "capped_srpt",
+            CappedSrptParams,
+            CappedSrptParams.grid,
+        ),
+        Heuristic(
+            "local_srpt",
+            "tuned local SRPT",
+            Look("#7A4B12", "o"),
+            f"{CODE}:local_srpt",
+            ("p", "m"),
+            (0.4, 1.0),
+            "freed executors stay in their job while it has a stage to run; else as capped SRPT",
+            "this project; Spark's locality with capped SRPT",
+            "capped_srpt",
+            CappedSrptParams,
+            CappedSrptParams.grid,
+        ),
+    ),
+)
+
+CODES = {name: code for code, name in enumerate(HEURISTICS)}
+"""How the compiled loop calls them."""
+
+LEARNED = len(CODES)
+"""The code of a policy that scores."""

@@ -1,0 +1,91 @@
+"""DAG jobs behind the seam: what `problems.problem.Problem` asks for, each part from the room that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearsched.problems import policy
+from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
+from clearsched.problems.problem import Choice, Instance, Measure
+
+if TYPE_CHECKING:
+    from clearsched.compiled.scoring import Packed
+    from clearsched.problems.dag_jobs.simulator.loop import Compiled
+
+
+class DagJobs:
+    """DAG jobs on a pool of executors (Mao et al. 2019): which stage gets executors, and how many its job may hold."""
+
+    name = "dag_jobs"
+    label = "DAG jobs"
+    summary = "jobs that are DAGs of stages, on a pool of executors"
+    measures = (
+        Measure("jct_s", "s", "mean job completion time", "JCT"),
+        Measure("makespan_s", "s", "completion of the last job", "makespan", compared=False),
+        Measure("num_tasks", "tasks", "tasks started", "tasks", compared=False),
+    )
+    heuristics = HEURISTICS
+    yardsticks = ("weighted_fair", "capped_srpt")
+    details = ("jobs", "tasks")
+    overrides: Mapping[str, Any] = {}
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """The stage, then the limit of its job."""
+        from clearsched.problems.dag_jobs.features import FEATURES
+
+        return (
+            Choice("stage", "rank", "Which stage gets executors?", FEATURES, none="leave the executors idle", keeps="job_is_source"),
+            Choice("limit", "level", "How many executors may the job of that stage hold?", FEATURES, unit="executors"),
+        )
+
+    def draw(self, params: Any, trace: Path, out: Path) -> None:
+        """Draw the episodes of every split."""
+        from clearsched.problems.dag_jobs.workloads import build
+
+        build(params, trace, out)
+
+    def open(self, trace: Path, workloads: Path) -> Instance:
+        """The trace compiled, and the episodes drawn from it."""
+        from clearsched.problems.dag_jobs.instance import open_instance
+
+        return open_instance(trace, workloads)
+
+    def compile(self, rank: Packed, level: Packed) -> Compiled:
+        """A policy by scores."""
+        import numpy as np
+
+        from clearsched.problems.dag_jobs.simulator.loop import Compiled
+
+        return Compiled(LEARNED, np.zeros(2), rank, level)
+
+    def compile_heuristic(self, name: str, parameters: Sequence[float]) -> Compiled:
+        """A heuristic."""
+        import numpy as np
+
+        from clearsched.problems.dag_jobs.simulator.loop import Compiled
+
+        values = np.zeros(2)
+        values[: len(parameters)] = parameters
+        return Compiled(CODES[name], values)
+
+    def network(self, sizes: Mapping[str, int], none: bool) -> Any:
+        """The graph network."""
+        from clearsched.problems.dag_jobs.network.network import TeacherNetwork
+
+        return TeacherNetwork(**sizes, none=none)
+
+
+PROBLEM = DagJobs()
+
+
+def heuristic(name: str, **settings: float) -> policy.CompiledPolicy:
+    """A heuristic of this problem with given parameters, the others at their defaults.
+
+    Raises:
+        ClearschedError: unknown heuristic or parameter.
+    """
+    return policy.heuristic(PROBLEM, name, settings)

@@ -1,0 +1,43 @@
+"""The kinds of student by name: each a module with `learn`, a registry line and a section of settings."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clearsched.registry import Look, Registry
+from clearsched.section import Section
+from clearsched.students.settings import BoostedTreesParams, RuleListParams
+
+
+class StudentKind(NamedTuple):
+    """A kind of readable policy, fitted by a job of its own."""
+
+    name: str
+    label: str
+    look: Look
+    module: str  # with `learn(task: students.fitting.Task) -> Student`
+    settings: type[Section]  # the model of its section of `students` in params
+    summary: str
+
+
+STUDENTS = Registry(
+    "student",
+    (
+        StudentKind(
+            "rule_list",
+            "rule list",
+            Look("#009E73", "s"),
+            "clearsched.students.rule_list",
+            RuleListParams,
+            "rules read from the top: the first that fits gives a candidate its score",
+        ),
+        StudentKind(
+            "boosted_trees",
+            "boosted trees",
+            Look("#E69F00", "s"),
+            "clearsched.students.boosted_trees",
+            BoostedTreesParams,
+            "shallow trees whose sum ranks the candidates",
+        ),
+    ),
+)

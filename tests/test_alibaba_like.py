@@ -202,6 +202,6 @@ def test_a_trace_without_arrivals_is_not_compared() -> None:
 def test_a_file_that_is_no_trace_is_not_compared(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_text("no trace")
     for path in (tmp_path / "t.parquet", tmp_path / "none.parquet"):
-        with pytest.raises(ClearschedError, match="not a Parquet file|no such file") as caught:
+        with pytest.raises(ClearschedError, match=r"not a Parquet file|no such file") as caught:
             compare_with_published(path)
         assert "\n" not in str(caught.value)

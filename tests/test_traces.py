@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import io
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY
 from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of, section_of
 from clearsched.problems.dag_jobs.traces import (
     Summary,
     Trace,
@@ -31,6 +36,7 @@ from clearsched.problems.dag_jobs.traces import (
     load_profiles,
     make_trace,
     measure,
+    mixing,
     read_trace,
     storage,
     tpch_decima,
@@ -38,6 +44,7 @@ from clearsched.problems.dag_jobs.traces import (
     write_from_params,
     write_trace,
 )
+from clearsched.problems.dag_jobs.traces.sources import options_of
 from clearsched.problems.dag_jobs.traces.summary import summary_of
 from clearsched.schemas import write_table
 from conftest import ROOT
@@ -555,3 +562,105 @@ def test_any_spoiled_pickle_is_refused_in_one_line() -> None:
             except ClearschedError as error:
                 assert str(error).startswith("x.npy: ")
                 assert "\n" not in str(error)
+
+
+# The registry of sources -------------------------------------------------------------------------------------------
+
+
+def test_a_source_is_a_module_and_an_entry() -> None:
+    """Each entry names a module with `write`; a section of params is that of its model."""
+    for name, source in SOURCES.items():
+        module = importlib.import_module(source.module)
+        assert list(inspect.signature(module.write).parameters) == ["path", "out", "options", "seed"]
+        assert source.summary and not source.summary.endswith(".")
+        assert section_of(name) == name.replace("-", "_")
+        assert isinstance(options_of(name, {}), source.settings or type(None))
+    assert DEFAULT in SOURCES
+
+
+def test_the_help_names_every_source() -> None:
+    for command in ("build", "describe"):
+        told = CliRunner().invoke(app, ["traces", command, "--help"], env={"COLUMNS": "300"}).output
+        assert ", ".join(SOURCES) in told
+
+
+def test_any_source_can_be_loaded() -> None:
+    assert load("synthetic").num_profiles == 100
+    assert load("tpch-spark").num_profiles == 110
+
+
+def test_the_files_of_a_source(tmp_path: Path, path: Path) -> None:
+    """What the workflow watches: the embedded file, a file, all files of a folder or a pattern, those of a mix."""
+    from clearsched.params import parse
+
+    def files(**traces: Any) -> list[str]:
+        return [file.name for file in files_of(parse({"traces": traces}, "test").traces)]
+
+    assert files(source="tpch-spark") == ["tpch-spark.parquet"]
+    assert files(source="synthetic") == []
+    assert files(source="tpch-spark", path=str(path)) == ["trace.parquet"]
+    (tmp_path / "logs" / "deep").mkdir(parents=True)
+    for name in ("logs/a", "logs/deep/b"):
+        (tmp_path / name).touch()
+    assert files(source="spark-eventlog", path=str(tmp_path / "logs")) == ["a", "b"]
+    assert files(source="spark-eventlog", path=str(tmp_path / "logs" / "*")) == ["a", "b"]
+    parts = [{"source": "synthetic"}, {"source": "tpch-spark", "path": str(path)}]
+    assert files(source="mix", mix=parts) == ["trace.parquet"]
+    assert "gone: no such file or folder" in refusal(
+        lambda: files(source="spark-eventlog", path=str(tmp_path / "gone"))
+    )
+
+
+# Work --------------------------------------------------------------------------------------------------------------
+
+
+def test_work_is_the_same_wherever_it_is_told(tmp_path: Path) -> None:
+    """Summary, description, mix and simulator: tasks x mean of the rest wave, of all durations without any."""
+    rest_counts = stage(3, first_wave=900, rest_wave={1: [10, 20], 2: [60]}, fresh=5000)
+    all_count = stage(5, first_wave=20, rest_wave={1: []}, fresh=40)
+    trace = toy_trace([[rest_counts, all_count]], levels=(1, 2))
+    work_s = (3 * 30 + 5 * 30) / 1000
+    write_trace(tmp_path / "t.parquet", trace)
+    assert summary_of(trace, "toy").work_executor_s == pytest.approx(work_s) == pytest.approx(work_by_hand_s(trace))
+    assert describe(tmp_path / "t.parquet")["load"]["work_executor_s"] == pytest.approx(work_s)
+    assert mixing.mix([(tmp_path / "t.parquet", 1.0)], tmp_path / "m.parquet").work_executor_s == pytest.approx(work_s)
+    assert compile_profiles(trace).work_ms.tolist() == pytest.approx([1000 * work_s])
+
+
+def test_of_two_lists_of_the_same_wave_and_level_the_last_counts() -> None:
+    """In the mean as in what the simulator draws from."""
+    row = stage(2, rest_wave=100)
+    row["durations"].append({"wave": "rest_wave", "level": 1, "duration_ms": [30, 50]})
+    arrays = compile_profiles(toy_trace([[row]])).arrays
+    assert arrays.mean_ms.tolist() == [40.0] == arrays.table[:, 0, 1, 3].tolist()
+
+
+# Rooms -------------------------------------------------------------------------------------------------------------
+
+
+def test_no_circle_of_imports_in_the_rooms_of_traces() -> None:
+    """Whole files are read, imports in functions and for types too: what a trace is knows nothing above it."""
+    package = "clearsched.problems.dag_jobs"
+    folder = ROOT / "src" / "clearsched" / "problems" / "dag_jobs"
+    names = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in folder.rglob("*.py")}
+    files = {f"{package}.{name}".removesuffix(".__init__"): path for name, path in names.items()}
+    low = {"traces", "sources", "schemas", "settings"}
+    needs: dict[str, set[str]] = {}
+    for name, path in files.items():
+        if name.removeprefix(f"{package}.").split(".")[0] not in (
+            "traces",
+            "sources",
+            "schemas",
+            "figures",
+            "settings",
+        ):
+            continue
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
+                found |= {f"{node.module}.{alias.name}" for alias in node.names} & files.keys() or {str(node.module)}
+        needs[name] = found - {name}
+        rooms = {each.removeprefix(f"{package}.").split(".")[0] for each in found}
+        if not name.startswith(f"{package}.figures"):
+            assert rooms <= low, f"{name} imports {rooms}"
+    assert len(list(TopologicalSorter(needs).static_order())) > 40  # raises CycleError

@@ -10,6 +10,12 @@ options, if it has any, are a model in `settings/sources.py`: the section `secti
 
 from __future__ import annotations
 
+import os
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.settings.sources import (
     Alibaba2018Params,
     AlibabaLikeParams,
@@ -73,3 +79,39 @@ DEFAULT = "tpch-spark"
 def section_of(source: str) -> str:
     """The name of a source's section in `traces` of params.yaml: a key of YAML has no hyphen."""
     return SOURCES[source].name.replace("-", "_")
+
+
+EMBEDDED = Path("data/tpch-spark.parquet")
+"""The recorded profiles, from the repository's folder."""
+
+
+def embedded() -> Path | None:
+    """The recorded profiles, in the current folder or in that of the repository; None if they are in neither."""
+    candidates = [EMBEDDED, Path(os.path.relpath(Path(__file__).parents[4])) / EMBEDDED]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def files_of(traces: Any) -> list[Path]:
+    """The files that the section `traces` of params names, those of all parts of a mix, as far as they are here.
+
+    Raises:
+        ClearschedError: a path of the user's own is not there.
+    """
+    parts = traces.mix if traces.source == "mix" else [traces]
+    return sorted({file for part in parts for file in _files(part.source, part.path)})
+
+
+def _files(source: str, path: str | None) -> list[Path]:
+    if path is None:
+        own = embedded() if source == DEFAULT else None
+        return [own] if own is not None else []
+    found = [Path(name) for name in glob(path, recursive=True)] if is_pattern(path) else [Path(path)]  # noqa: PTH207 (may be absolute)
+    for there in found or [Path(path)]:
+        if not there.exists():
+            raise ClearschedError(f"traces.path: {there}: no such file or folder")
+    return [file for there in found for file in (there.rglob("*") if there.is_dir() else [there]) if file.is_file()]
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Whether a path names files by `*`, `?` or `[...]`."""
+    return any(sign in str(path) for sign in "*?[")

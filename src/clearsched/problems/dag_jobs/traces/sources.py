@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.sources import SOURCES, section_of
+from clearsched.problems.dag_jobs.sources import SOURCES, is_pattern, section_of
 from clearsched.problems.dag_jobs.traces.mixing import mix
 from clearsched.problems.dag_jobs.traces.storage import read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
@@ -67,7 +67,7 @@ def write(source: str, path: Path | None, out: Path, options: Section | None, se
     Raises:
         ClearschedError: unknown source, or its files are missing or broken.
     """
-    if path is not None and not path.exists() and not any(sign in str(path) for sign in "*?["):
+    if path is not None and not path.exists() and not is_pattern(path):
         raise ClearschedError(f"{path}: no such file or folder (the path of source {source})")
     options = options if options is not None else options_of(source, {})
     summary: Summary = _module(source).write(path, out, options, seed)

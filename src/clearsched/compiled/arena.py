@@ -11,7 +11,7 @@ numba type, and arrays of a borrowed struct must not be returned to Python.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import types
@@ -20,7 +20,9 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic as numba_intrinsic
 
 from clearsched.compiled.jit import allocating
-from clearsched.problems.dag_jobs.simulator.state import State
+
+State: TypeAlias = Any
+"""The state of a problem's simulator: a NamedTuple of arrays."""
 
 WORD_BYTES = 8
 

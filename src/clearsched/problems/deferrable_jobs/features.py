@@ -78,7 +78,10 @@ FEATURES = (
     Feature("cluster_waiting", "jobs", "jobs that wait", "waiting"),
     Feature("cluster_running", "jobs", "jobs that run", "running"),
     Feature(
-        "cluster_waiting_share", "", "demand of the jobs that wait to the capacity now", "waiting_cpu / max(capacity, 1)"
+        "cluster_waiting_share",
+        "",
+        "what all jobs that wait ask for, relative to the capacity",
+        "waiting_cpu / max(capacity, 1)",
     ),
     Feature("cluster_hour", "h", "time of the day", "hour"),
 )

@@ -82,10 +82,11 @@ class DeferrableJobs:
         return episode.seed
 
     def describe(self, episodes: Sequence[Episode]) -> str:
-        """"64 test episodes of 120 jobs on 24 cores", without what they are for."""
+        """ "64 episodes of 150 jobs on what on-demand work leaves of 35 cores", without what they are for."""
         jobs = sorted({episode.num_jobs for episode in episodes})
+        cores = self.facts["cores"]
         counts = f"{jobs[0]}" if len(jobs) == 1 else f"{jobs[0]} to {jobs[-1]}" if jobs else "no"
-        return f"{len(episodes)} episodes of {counts} jobs on {self.facts['cores']:.4g} cores shared with on-demand work"
+        return f"{len(episodes)} episodes of {counts} jobs on what on-demand work leaves of {cores:.4g} cores"
 
     def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
         """`jobs`: every job of every episode; `slots`: every slot of the first one; under each policy."""

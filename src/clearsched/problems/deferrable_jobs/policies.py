@@ -75,7 +75,7 @@ HEURISTICS = Registry(
             Look("#000000", "o"),
             f"{HERE}:threshold",
             ("safety", "slack"),
-            (0.5, 0.5),
+            (0.0, 0.25),
             "the shortest job beside which the forecast leaves `safety` standard deviations of its error all through "
             "its run, or which may wait less than `slack` times its duration; nothing if there is none",
             "this project",

@@ -1,4 +1,4 @@
-"""Deferrable jobs behind the seam (`clearsched.problems.problem`). Light: what is heavy is imported when it is asked for."""
+"""Deferrable jobs behind the seam (`clearsched.problems.problem`). Light: heavy parts are imported when asked for."""
 
 from __future__ import annotations
 

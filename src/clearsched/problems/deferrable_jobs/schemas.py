@@ -12,7 +12,7 @@ TRACE = pa.schema(
         field("cpu", pa.float32(), "cores", "what the job takes while it runs"),
         field("memory", pa.float32(), "%", "what the job takes, of the memory of a machine; read by nobody yet"),
         field("duration_s", pa.float64(), "s", "how long it runs, without a break"),
-        field("interval_s", pa.float64(), "s", "from the arrival of the job before it, where the source knows it", True),
+        field("interval_s", pa.float64(), "s", "from the arrival of the job before it, where it is known", True),
     ]
 )
 

@@ -16,10 +16,10 @@ class SyntheticParams(Section):
     """Source synthetic: jobs of random demand and duration."""
 
     jobs: int = Field(400, ge=1, le=1_000_000, description="jobs in the pool")
-    cpu_median: float = Field(2.0, gt=0, le=10_000, description="median demand in cores")
+    cpu_median: float = Field(1.5, gt=0, le=10_000, description="median demand in cores")
     cpu_spread: float = Field(0.7, ge=0, le=3, description="standard deviation of the logarithm of the demand")
-    cpu_max: float = Field(8.0, gt=0, le=10_000, description="largest demand in cores")
-    duration_median_s: float = Field(2400.0, gt=0, le=1e7, description="median duration in seconds")
+    cpu_max: float = Field(4.0, gt=0, le=10_000, description="largest demand in cores")
+    duration_median_s: float = Field(3000.0, gt=0, le=1e7, description="median duration in seconds")
     duration_spread: float = Field(0.8, ge=0, le=3, description="standard deviation of the logarithm of the duration")
     duration_min_s: float = Field(600.0, gt=0, le=1e7, description="shortest duration in seconds")
     duration_max_s: float = Field(10_800.0, gt=0, le=1e7, description="longest duration in seconds")
@@ -37,10 +37,10 @@ class AlibabaMarginalsParams(Section):
 
     jobs: int = Field(1000, ge=1, le=1_000_000, description="jobs in the pool")
     duration_min_s: float = Field(
-        60.0, ge=1, le=1000, description="shorter stages, not worth deferring, are left out, in seconds"
+        600.0, ge=1, le=140_000, description="shorter stages, not worth deferring, are left out, in seconds"
     )
-    duration_max_s: float = Field(2000.0, gt=0, le=140_000, description="longer ones are left out, in seconds")
-    tasks_max: int = Field(16, ge=1, le=47_476, description="larger ones are left out; demand is tasks x cpu of a task")
+    duration_max_s: float = Field(10_800.0, gt=0, le=140_000, description="longer ones are left out, in seconds")
+    tasks_max: int = Field(4, ge=1, le=47_476, description="larger ones are left out; demand is tasks x cpu of a task")
 
     @model_validator(mode="after")
     def _ordered(self) -> AlibabaMarginalsParams:
@@ -72,13 +72,13 @@ class EpisodesParams(Section):
 class CapacityParams(Section):
     """What on-demand work takes of the cluster, as shares of its cores, and how well that is foreseen."""
 
-    on_demand: float = Field(0.55, ge=0, lt=1, description="share of the cores that on-demand work takes on average, bursts aside")
-    day_swing: float = Field(0.2, ge=0, lt=1, description="how far its share swings up and down over a day")
+    on_demand: float = Field(0.4, ge=0, lt=1, description="share of the cores that on-demand work takes, bursts aside")
+    day_swing: float = Field(0.15, ge=0, lt=1, description="how far its share swings up and down over a day")
     peak_hour: float = Field(14.0, ge=0, lt=24, description="busiest time of the day, in hours")
-    noise: float = Field(0.03, ge=0, le=0.5, description="standard deviation of its slow wandering about the day's sine")
-    bursts_per_day: float = Field(12.0, ge=0, le=1000, description="mean number of bursts in a day")
-    burst_s: float = Field(2400.0, gt=0, le=1e6, description="mean length of a burst in seconds")
-    burst_height: float = Field(0.15, ge=0, le=1, description="mean share of the cores that a burst takes")
+    noise: float = Field(0.04, ge=0, le=0.5, description="standard deviation of its slow wandering about that")
+    bursts_per_day: float = Field(16.0, ge=0, le=1000, description="mean number of bursts in a day")
+    burst_s: float = Field(1800.0, gt=0, le=1e6, description="mean length of a burst in seconds")
+    burst_height: float = Field(0.3, ge=0, le=1, description="mean share of the cores that a burst takes")
     forecast_error: float = Field(
         0.015,
         ge=0,
@@ -89,19 +89,19 @@ class CapacityParams(Section):
 
 
 class WeightsParams(Section):
-    """The objective: cost = wait x mean relative wait + miss x share of deadlines missed + eviction x evictions a job."""
+    """The objective: wait x mean relative wait + miss x share of deadlines missed + eviction x evictions a job."""
 
     wait: Weight = Field(1.0, description="for a wait as long as the job's duration")
     miss: Weight = Field(4.0, description="for a missed deadline")
-    eviction: Weight = Field(0.5, description="for an eviction, beside the wait that it causes")
+    eviction: Weight = Field(1.0, description="for an eviction, beside the wait that it causes")
 
 
 class WorkloadParams(Section):
     """The cluster, and the jobs that arrive at it."""
 
-    slot_s: int = Field(300, ge=1, le=86_400, description="length of a slot in seconds; jobs start and end between slots")
+    slot_s: int = Field(300, ge=1, le=86_400, description="length of a slot in seconds; jobs start and end at slots")
     slots: int = Field(288, ge=2, le=100_000, description="slots in which jobs arrive; the capacity then repeats")
-    jobs: int = Field(120, ge=1, le=100_000, description="jobs in an episode")
+    jobs: int = Field(150, ge=1, le=100_000, description="jobs in an episode")
     day_s: int = Field(86_400, ge=1, le=10_000_000, description="length of a day in seconds")
     start_hour: float | None = Field(
         None, ge=0, lt=24, description="time of the day at which an episode starts, in hours; empty: at random"
@@ -110,7 +110,7 @@ class WorkloadParams(Section):
         "poisson", description="poisson: at random; trace: gaps as in the trace, stretched to the slots"
     )
     load: float = Field(
-        0.8, gt=0, lt=2, description="CPU time that jobs ask for per CPU time that on-demand work leaves on average"
+        0.7, gt=0, lt=2, description="CPU time that jobs ask for per CPU time that on-demand work leaves on average"
     )
     cores: float | None = Field(None, gt=0, le=1e7, description="cores of the cluster; empty: computed from `load`")
     slack_min: float = Field(0.5, ge=0, le=1000, description="smallest slack of a deadline, in durations of the job")

@@ -1,4 +1,4 @@
-"""What happens in a slot: completions, overload, arrivals, then the choice again and again (docs/deferrable-jobs.md)."""
+"""What happens in a slot: completions, overload, arrivals, then the choice, asked again (docs/deferrable-jobs.md)."""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ class Outcome:
         kept = np.exp(-slot_s / horizon_s)
         whole = rate * _integral(np.full(len(rate), float(slot_s)), horizon_s)
         after = np.zeros(len(rate) + 1)  # from the end of the slot before, events at that time included
-        for slot in range(len(rate) - 1, -1, -1):
-            after[slot] = lump[slot] + whole[slot] + kept * after[slot + 1]
+        for s in range(len(rate) - 1, -1, -1):
+            after[s] = lump[s] + whole[s] + kept * after[s + 1]
         times = np.asarray(times_s, np.float64)
         slot = np.clip(np.floor(times / slot_s).astype(np.int64), 0, len(rate) - 1)
         left = np.maximum((slot + 1) * slot_s - times, 0.0)

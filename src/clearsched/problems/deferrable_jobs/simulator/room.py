@@ -26,7 +26,7 @@ def margin_of(state: State, j: int) -> int:
 
 @compiled
 def safety_of(state: State, j: int) -> float:
-    """The same in standard deviations of the forecast's error, the least over the slots after this one; -SURE to SURE."""
+    """The same in standard deviations of the forecast's error, over the slots after this one; -SURE to SURE."""
     cpu, least = state.job[j, CPU], SURE
     for r in range(1, state.job[j, DURATION]):
         least = min(least, (state.room[r] - cpu) / state.deviation[r])

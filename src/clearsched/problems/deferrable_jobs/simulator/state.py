@@ -5,7 +5,7 @@ CPU is in whole millicores and time in whole slots, so that all that happens is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class Episode:
         cpu: int64[J], its demand while it runs, millicores.
         deadline: int64[J], the last slot at whose beginning it may complete in time.
         capacity: int64[T], millicores that on-demand work leaves in each slot.
-        forecast: int64[T, R], forecast[u, r]: what was foreseen for slot u r slots before; forecast[u, 0] = capacity[u].
+        forecast: int64[T, R], what was foreseen for slot u r slots before it; [u, 0] is the capacity.
         deviation: float64[R], standard deviation of the forecast's error by reach, millicores, above 0.
         slot_s: length of a slot.
         day_slots: slots of a day.
@@ -62,7 +62,7 @@ class Episode:
     day_slots: int = 288
     day_start: int = 0
     cluster: int = 0
-    weights: WeightsParams = WeightsParams()
+    weights: WeightsParams = field(default_factory=WeightsParams)
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -77,9 +77,9 @@ class Episode:
         if self.arrival[0] < 0 or np.any(np.diff(self.arrival) < 0):
             raise WorkloadError("episode: arrivals must be at least 0 and in increasing order")
         if self.duration.min() < 1 or self.duration.max() > self.forecast.shape[1]:
-            raise WorkloadError(f"episode: durations must lie in 1 to {self.forecast.shape[1]} slots, the forecast's reach")
+            raise WorkloadError(f"episode: durations must lie in 1 to {self.forecast.shape[1]} slots")
         if self.cpu.min() < 1 or self.cpu.max() > self.capacity.min():
-            raise WorkloadError("episode: a job must fit alone into the smallest capacity, else it might never complete")
+            raise WorkloadError("episode: a job must fit alone into the smallest capacity, or it may never complete")
         if np.any(self.deadline < self.arrival + self.duration):
             raise WorkloadError("episode: a deadline leaves no time to run the job")
         if self.forecast.shape[0] != len(self.capacity) or np.any(self.forecast[:, 0] != self.capacity):

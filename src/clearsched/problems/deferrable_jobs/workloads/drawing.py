@@ -29,7 +29,9 @@ def draw(options: WorkloadParams, seed: int, trace: Path, out: Path) -> None:
     if options.arrivals == "trace" and pool.interval_s is None:
         raise ClearschedError("workload.arrivals: trace: this source knows no arrivals: choose poisson")
     if duration.max() >= 2**COUNTER_BITS:
-        raise ClearschedError(f"workload.slot_s: {options.slot_s}: the longest job runs {duration.max()} slots: raise it")
+        raise ClearschedError(
+            f"workload.slot_s: {options.slot_s}: a job of {duration.max()} slots is too long: raise it"
+        )
     cluster = cluster_millicores(options, pool, duration)
     cpu = millicores_of(pool.cpu)
     if cpu.max() > cluster:

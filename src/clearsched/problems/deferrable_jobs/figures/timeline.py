@@ -36,17 +36,18 @@ def draw(results_dir: Path, params: Any = None) -> style.Drawing:
     if not len(slots) or not len(jobs):
         raise ClearschedError(f"{path}: no slots; run the evaluation again")
     chosen = two_policies(jobs)
-    figure = style.new_figure(height_in=3.4)
+    figure = style.new_figure(height_in=3.6)
     panels = figure.subplots(2, len(chosen), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1])
     rows: list[list[Any]] = []
     for column, name in enumerate(chosen):
         table = slots.filter(pc.equal(slots["policy"], name))
         values = {key: table[key].to_numpy() for key in COLUMNS}
-        _draw_cores(panels[0, column], values, column == len(chosen) - 1)
+        _draw_cores(panels[0, column], values)
         _draw_waiting(panels[1, column], values)
         cost = mean_cost(jobs.filter(pc.equal(jobs["episode"], 0)), name)
         panels[0, column].set_title(f"{label(name)}: cost {cost:.2f}", loc="left")
         rows += [[name, *(values[key][i].item() for key in COLUMNS)] for i in range(len(table))]
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     panels[0, 0].set_ylabel("cores")
     panels[1, 0].set_ylabel("jobs waiting")
     return style.Drawing(figure, ["policy", *COLUMNS], rows)
@@ -70,20 +71,18 @@ def label(name: str) -> str:
     return HEURISTICS[name].label if name in HEURISTICS else name.replace("_", " ")
 
 
-def _draw_cores(axes: Axes, values: dict[str, np.ndarray], legend: bool) -> None:
+def _draw_cores(axes: Axes, values: dict[str, np.ndarray]) -> None:
     time_h = values["time_h"]
-    axes.fill_between(time_h, values["used"], step="post", color=style.SKY, linewidth=0, label="used by jobs")
-    axes.step(time_h, values["capacity"], where="post", color=style.BLACK, linewidth=1.1, label="left to them")
+    axes.fill_between(time_h, values["used"], step="post", color=style.SKY, linewidth=0, label="used by deferrable jobs")
     axes.step(
-        time_h, values["forecast"], where="post", color=style.ORANGE, linewidth=0.8, label="forecast an hour before"
+        time_h, values["forecast"], where="post", color=style.ORANGE, linewidth=0.7, label="forecast an hour before"
     )
+    axes.step(time_h, values["capacity"], where="post", color=style.BLACK, linewidth=1.0, label="left by on-demand work")
     evicted = values["evicted"] > 0
     axes.scatter(
         time_h[evicted], values["used"][evicted], marker="x", s=18, color=style.VERMILION, label="eviction", zorder=3
     )
     axes.set_ylim(bottom=0)
-    if legend:
-        axes.legend(loc="lower left", ncols=2, frameon=True, framealpha=0.85, edgecolor="none")
 
 
 def _draw_waiting(axes: Axes, values: dict[str, np.ndarray]) -> None:

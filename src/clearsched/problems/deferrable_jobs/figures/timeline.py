@@ -73,11 +73,11 @@ def label(name: str) -> str:
 
 def _draw_cores(axes: Axes, values: dict[str, np.ndarray]) -> None:
     time_h = values["time_h"]
-    axes.fill_between(time_h, values["used"], step="post", color=style.SKY, linewidth=0, label="used by deferrable jobs")
+    axes.fill_between(time_h, values["used"], step="post", color=style.SKY, linewidth=0, label="used by jobs")
     axes.step(
         time_h, values["forecast"], where="post", color=style.ORANGE, linewidth=0.7, label="forecast an hour before"
     )
-    axes.step(time_h, values["capacity"], where="post", color=style.BLACK, linewidth=1.0, label="left by on-demand work")
+    axes.step(time_h, values["capacity"], where="post", color=style.BLACK, linewidth=1.0, label="left to jobs")
     evicted = values["evicted"] > 0
     axes.scatter(
         time_h[evicted], values["used"][evicted], marker="x", s=18, color=style.VERMILION, label="eviction", zorder=3

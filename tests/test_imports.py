@@ -104,9 +104,7 @@ def test_there_are_no_circles() -> None:
     """Modules that import each other, in however many steps. A package's own face may name its parts."""
     known = modules()
     graph = {module: imported(path, known) - {module} for module, path in known.items()}
-    graph = {
-        module: {other for other in others if not _is_face(other, module)} for module, others in graph.items()
-    }
+    graph = {module: {other for other in others if not _is_face(other, module)} for module, others in graph.items()}
     done: set[str] = set()
 
     def visit(module: str, trail: tuple[str, ...]) -> None:

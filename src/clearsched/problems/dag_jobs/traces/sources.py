@@ -19,7 +19,7 @@ from clearsched.problems.dag_jobs.traces.summary import Summary
 
 if TYPE_CHECKING:
     from clearsched.params import Params
-    from clearsched.params.models import TracesParams
+    from clearsched.problems.dag_jobs.settings.traces import TracesParams
     from clearsched.section import Section
 
 Source = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic"]
@@ -88,7 +88,7 @@ def options_of(source: str, values: dict[str, Any]) -> Section | None:
     Raises:
         ClearschedError: an unknown option, or a value that does not fit.
     """
-    from clearsched.params.models import TracesParams
+    from clearsched.problems.dag_jobs.sections import TracesParams
 
     name = section_of(source)
     if name not in TracesParams.model_fields:

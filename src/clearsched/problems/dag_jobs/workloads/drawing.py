@@ -21,7 +21,7 @@ from clearsched.schemas import WORKLOADS, write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
-    from clearsched.params.models import WorkloadParams
+    from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
 
 Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 """Profiles and arrivals (ms) of the jobs of an episode, from its random stream."""
@@ -78,6 +78,7 @@ def semantics(params: Params) -> Semantics:
         recovery_ms=round(faults.recovery_s * 1000),
         straggler_probability=faults.straggler_probability,
         straggler_slowdown=faults.straggler_slowdown,
+        idling=params.workload.idling,
     )
 
 

@@ -319,7 +319,7 @@ def test_renamed_keys_are_gone_and_their_new_places_are_known() -> None:
 
 
 def test_the_shipped_file_can_be_run_for_another_problem(queue: str) -> None:
-    """`snakemake --config problem=queue`: what is dag_jobs's in the file, and what is only its default, is set aside."""
+    """`snakemake --config problem=queue` sets aside what is dag_jobs's in the file, and what is only its default."""
     shipped = yaml.safe_load(default_yaml())
     (params,) = read_scenarios([shipped], {"problem": queue}, "params.yaml").values()
     assert params == defaults(queue).named()

@@ -30,7 +30,7 @@ def derived(base: type[S], fields: Mapping[str, Any]) -> type[S]:
 
     A field is a section's model, whose default is all its defaults, or what pydantic takes: (type, default or Field).
     """
-    made = {
+    made: dict[str, Any] = {
         name: (field, field()) if isinstance(field, type) and issubclass(field, Section) else field
         for name, field in fields.items()
     }

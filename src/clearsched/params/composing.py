@@ -65,7 +65,7 @@ def defaults(problem: str = DEFAULT) -> Params:
 
 def _teacher(problem: Problem) -> type[TeacherParams]:
     known = CloneParams.model_fields["heuristic"]
-    names = Union[Literal["best"], one_of(problem.heuristics)]  # noqa: UP007 (the second is no type to mypy)
+    names: Any = Union[Literal["best"], one_of(problem.heuristics)]  # noqa: UP007 (the second is no type to mypy)
     clone = derived(CloneParams, {"heuristic": (names, Field(known.default, description=known.description))})
     return derived(TeacherParams, {"clone": clone})
 

@@ -8,58 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.problems import policy
+from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
-from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES
-from clearsched.problems.problem import Choice, Figure, Instance, Measure
-from clearsched.registry import Registry
+from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
+from clearsched.problems.problem import Choice, Instance, Measure
 
 if TYPE_CHECKING:
     from clearsched.compiled.scoring import Packed
     from clearsched.problems.dag_jobs.simulator.loop import Compiled
     from clearsched.section import Section
-
-ROOM = "clearsched.problems.dag_jobs.figures"
-
-FIGURES = Registry(
-    "figure",
-    (
-        Figure(
-            "jct_cdf",
-            "job completion times",
-            "clearsched.figures.jct_cdf",
-            ("evaluation/jobs.parquet", "evaluation/episodes.parquet"),
-        ),
-        Figure(
-            "gantt",
-            "an episode, executor by executor",
-            f"{ROOM}.gantt",
-            ("evaluation/tasks.parquet", "evaluation/jobs.parquet"),
-        ),
-        Figure(
-            "dag_gallery",
-            "jobs as graphs of stages",
-            f"{ROOM}.dag_gallery",
-            ("traces/trace.parquet",),
-            shows_trace=True,
-        ),
-        Figure("job_sizes", "sizes of jobs", f"{ROOM}.job_sizes", ("traces/trace.parquet",), shows_trace=True),
-        Figure(
-            "arrivals",
-            "arrivals",
-            f"{ROOM}.arrivals",
-            ("traces/trace.parquet", "traces/workloads.parquet"),
-            shows_trace=True,
-        ),
-        Figure(
-            "published_quantiles",
-            "generated jobs against published quantiles",
-            f"{ROOM}.published_quantiles",
-            ("traces/trace.parquet",),
-            sources=("alibaba-like",),
-            shows_trace=True,
-        ),
-    ),
-)
 
 
 class DagJobs:
@@ -74,10 +31,10 @@ class DagJobs:
         Measure("num_tasks", "tasks", "tasks started", "tasks", compared=False),
     )
     heuristics = HEURISTICS
+    yardsticks = ("weighted_fair", "capped_srpt")
     sources = SOURCES
     default_source = DEFAULT
     figures = FIGURES
-    yardsticks = ("weighted_fair", "capped_srpt")
     details = ("jobs", "tasks")
     overrides: Mapping[str, Any] = {}
 
@@ -106,17 +63,11 @@ class DagJobs:
         return SECTIONS
 
     def files(self, traces: Any) -> list[Path]:
-        """The files of the data set, or of all data sets of a mix, as far as they are here.
-
-        Raises:
-            ClearschedError: one that the user named is not there.
-        """
-        from clearsched.problems.dag_jobs.sources import files_of
-
+        """The files that the source reads."""
         return files_of(traces)
 
     def build(self, params: Any, out: Path) -> list[tuple[str, str]]:
-        """Read the source or the mix, write the trace."""
+        """Read the source, write the trace, give the account."""
         from clearsched.problems.dag_jobs.traces.sources import write_from_params
 
         return write_from_params(params, out).lines()

@@ -40,8 +40,8 @@ def simulate(
     ] = None,
 ) -> None:
     """Simulate one episode; the answer has completion_ms, makespan_ms, avg_jct_ms, num_decisions and num_tasks."""
-    from clearsched.files import write_json
     from clearsched.evaluation.policies import load_policy
+    from clearsched.files import write_json
     from clearsched.problems import find_problem
     from clearsched.problems.dag_jobs import command
 

@@ -9,13 +9,14 @@ from typing import Any, Literal, Union
 from pydantic import Field
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.settings import TEACHER, EvaluationParams
+from clearsched.evaluation.settings import EvaluationParams
 from clearsched.params.models import Params
 from clearsched.problems import DEFAULT, PROBLEMS, find_problem
 from clearsched.problems.problem import Problem
 from clearsched.section import Section, derived, one_of, with_defaults
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.settings import StudentsParams
+from clearsched.teacher.kind import TEACHER
 from clearsched.teacher.settings import CloneParams, TeacherParams
 
 
@@ -53,7 +54,7 @@ def params_model(name: str = DEFAULT) -> type[Params]:
 
 def policies_of(problem: Problem) -> tuple[str, ...]:
     """Every policy that a problem knows: its heuristics, the teacher, the students."""
-    return (*problem.heuristics, TEACHER, *STUDENTS)
+    return (*problem.heuristics, TEACHER.name, *STUDENTS)
 
 
 def defaults(problem: str = DEFAULT) -> Params:

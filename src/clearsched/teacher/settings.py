@@ -24,7 +24,7 @@ class CloneParams(Section):
     """Imitation of a heuristic, before the network learns on its own."""
 
     heuristic: str = Field(  # best, or one of the problem's (params.composing)
-        "best", description="heuristic that is imitated; best: the one with the best mean objective in the tuning"
+        "best", description="heuristic that is imitated; best: the one that the tuning found best"
     )
     episodes: Count = Field(16, description="training episodes whose decisions are imitated")
     dagger_rounds: int = Field(

@@ -125,13 +125,13 @@ def _imports(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
                 waiting.append(f"{current.partition('.')[0]}.{part.attr}")
 
 
-def _bodies(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """The functions, methods and constants of a module by name."""
+def _bodies(tree: ast.Module | ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
+    """The functions, methods, constants and attributes of a module or class by name."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, node
         elif isinstance(node, ast.ClassDef):
-            yield from ((f"{node.name}.{part.name}", part) for part in node.body if isinstance(part, ast.FunctionDef))
+            yield from ((f"{node.name}.{name}", part) for name, part in _bodies(node))
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from ((target.id, node) for target in targets if isinstance(target, ast.Name))

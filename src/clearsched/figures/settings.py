@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
 from pydantic import Field
 
 from clearsched.section import Section
-
 
 
 class FiguresParams(Section):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearsched.students.policy import Student, load_policy
-
 if TYPE_CHECKING:
     from clearsched.params import Params
+    from clearsched.students.policy import Student
 
-__all__ = ["Student", "fit", "load_policy", "show"]
+__all__ = ["fit", "load_policy", "show"]
 
 
 def fit(
@@ -44,3 +43,10 @@ def show(path: str | Path) -> str:
     from clearsched.students.text import render
 
     return render(load_policy(path))
+
+
+def load_policy(path: str | Path) -> Student:
+    """The student of a `.json` file; see `policy.load_policy`."""
+    from clearsched.students.policy import load_policy as load
+
+    return load(path)

@@ -29,6 +29,7 @@ class DagJobs:
     )
     heuristics = HEURISTICS
     yardsticks = ("weighted_fair", "capped_srpt")
+    baseline = "fair"
     details = ("jobs", "tasks")
     overrides: Mapping[str, Any] = {}
 
@@ -38,7 +39,16 @@ class DagJobs:
         from clearsched.problems.dag_jobs.features import FEATURES
 
         return (
-            Choice("stage", "rank", "Which stage gets executors?", FEATURES, none="leave the executors idle", keeps="job_is_source"),
+            Choice(
+                "stage",
+                "rank",
+                "Which stage gets executors?",
+                FEATURES,
+                none="leave the executors idle",
+                keeps="job_is_source",
+                kept="kept local: the freed executor stays on its job",
+                group="job",
+            ),
             Choice("limit", "level", "How many executors may the job of that stage hold?", FEATURES, unit="executors"),
         )
 

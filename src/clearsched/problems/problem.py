@@ -97,7 +97,12 @@ class Figure(NamedTuple):
     module: str
     inputs: tuple[str, ...]  # files below results/<scenario>/
     sources: tuple[str, ...] = ()  # the only sources of jobs that have it; empty: all
-    shows_trace: bool = False  # the module has `draw_trace(path)` too
+    measure: str = ""  # "module:function" that reads a trace, once for all figures that name it (`draw_trace`)
+
+    @property
+    def shows_trace(self) -> bool:
+        """Whether it is drawn of any trace: the module has `draw_trace(measured)` and may have `applies(measured)`."""
+        return bool(self.measure)
 
 
 class Answers(NamedTuple):

@@ -90,12 +90,15 @@ class Source(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A picture: a module with `draw(results_dir) -> Drawing`, and beside it its caption, an .rst file."""
+    """A picture: a module with `draw(results_dir, subject) -> Drawing`, and beside it its caption, an .rst file.
+
+    `subject` (figures.style.Subject) tells the problem, and of each policy its label, look and kind.
+    """
 
     name: str
     label: str
     module: str
-    inputs: tuple[str, ...]  # files below results/<scenario>/
+    inputs: tuple[str, ...]  # files below results/<scenario>/; {student}: a file for each student that is fitted
     sources: tuple[str, ...] = ()  # the only sources of jobs that have it; empty: all
     measure: str = ""  # "module:function" that reads a trace, once for all figures that name it (`draw_trace`)
 

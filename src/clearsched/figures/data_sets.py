@@ -96,7 +96,7 @@ def _problem_of(folders: Sequence[Path]) -> Problem:
             raise ClearschedError(f"{path}: does not tell its problem: evaluate again")
         if found[-1] != found[0]:
             raise ClearschedError(f"{path}: is of {found[-1]}, {folders[0]} of {found[0]}: compare one problem")
-    return find_problem(found[0])
+    return find_problem(str(found[0]))
 
 
 def relative(problem: Problem, path: Path) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ COLOURS = {"rank": (style.GREEN, "#E5F4EF"), "level": (style.BLUE, "#E6F1F8")}
 
 @dataclass(frozen=True)
 class Row:
-    """One rule: its conditions, the same as a sentence; what it gives, in words, as a share 0..1 for the bar, as it is."""
+    """One rule: its conditions, as text and as a sentence; what it gives, in words, as a bar of 0..1, as it is."""
 
     condition: str
     sentence: str

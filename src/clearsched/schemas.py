@@ -27,8 +27,8 @@ TUNING = pa.schema(
     [
         field("policy", pa.string(), "", "name of the heuristic"),
         field("setting", pa.string(), "", "its parameters, as name=value, ..."),
-        field("mean_jct_s", pa.float64(), "s", "mean job completion time over the validation episodes"),
-        field("chosen", pa.bool_(), "", "whether this is the setting with the lowest mean"),
+        field("mean", pa.float64(), "", "mean objective over the validation episodes; its unit stands in the metadata"),
+        field("chosen", pa.bool_(), "", "whether this is the best setting of the heuristic"),
     ]
 )
 
@@ -203,28 +203,3 @@ def _has_null(values: pa.Array) -> bool:
     if pa.types.is_list(values.type):
         return _has_null(values.flatten())
     return pa.types.is_struct(values.type) and any(_has_null(field) for field in values.flatten())
-
-
-def decisions() -> pa.Schema:
-    """The decision log: one row a candidate, with the features that the compiled loop computes (`FEATURES`).
-
-    Rows of choice `limit` repeat the features of the stage that was chosen; their candidate is the limit itself.
-    """
-    from clearsched.problems.dag_jobs.features import FEATURES
-
-    word = pa.dictionary(pa.int8(), pa.string())
-    return pa.schema(
-        [
-            field("split", word, "", "train or validation"),
-            field("episode", pa.int32(), "", "index of the episode in its split"),
-            field("decision", pa.int32(), "", "index of the decision in its episode, of those with a candidate"),
-            field("time_s", pa.float64(), "s", "simulated time of the decision"),
-            field("choice", word, "", "stage (which one gets executors) or limit (how many its job may hold)"),
-            field("candidate", pa.int32(), "", "stage: its row in the episode's state; limit: number of executors"),
-            field("job", pa.int32(), "", "job of the stage, in order of arrival"),
-            *(field(feature.name, pa.float32(), feature.unit, feature.meaning) for feature in FEATURES),
-            field("teacher_score", pa.float32(), "", "score that the policy gave the candidate"),
-            field("teacher_probability", pa.float32(), "", "its probability among the decision's candidates"),
-            field("chosen", pa.bool_(), "", "whether the policy chose it: one candidate of each decision and choice"),
-        ]
-    )

@@ -217,6 +217,8 @@ class Instance(Protocol):
     """A problem with its data: episodes, and the simulator that runs them."""
 
     @property
+    def problem(self) -> Problem: ...
+    @property
     def facts(self) -> Mapping[str, Any]:
         """What the log and the tables say of it, JSON values: {"num_executors": 10}."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -18,11 +18,7 @@ from clearsched.problems.dag_jobs.traces.mixing import mix
 from clearsched.problems.dag_jobs.traces.storage import read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
 from clearsched.problems.dag_jobs.traces.trace import Trace
-
-if TYPE_CHECKING:
-    from clearsched.params import Params
-    from clearsched.params.models import TracesParams
-    from clearsched.section import Section
+from clearsched.section import Section
 
 
 def load(source: str, path: str | Path | None = None) -> Trace:
@@ -78,8 +74,12 @@ def _module(source: str) -> Any:
     return import_module(SOURCES[source].module)
 
 
-def write_from_params(params: Params, out: Path) -> Summary:
-    """Build the trace, or the mix of traces, that `params.traces` names."""
+def write_from_params(params: Any, out: Path) -> Summary:
+    """Build the trace, or the mix of traces, that the section `traces` of params names.
+
+    Raises:
+        ClearschedError: as `write`.
+    """
     traces = params.traces
     if traces.source == "mix":
         return _write_mix(traces, out)
@@ -87,12 +87,12 @@ def write_from_params(params: Params, out: Path) -> Summary:
     return write(traces.source, path, out, _options(traces, traces.source), traces.seed)
 
 
-def _options(traces: TracesParams, source: str) -> Section | None:
+def _options(traces: Any, source: str) -> Section | None:
     options: Section | None = getattr(traces, section_of(source), None)
     return options
 
 
-def _write_mix(traces: TracesParams, out: Path) -> Summary:
+def _write_mix(traces: Any, out: Path) -> Summary:
     """Each source into a file of its own, and these into one."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".mix-") as folder:

@@ -79,6 +79,7 @@ def semantics(params: Params) -> Semantics:
         recovery_ms=round(faults.recovery_s * 1000),
         straggler_probability=faults.straggler_probability,
         straggler_slowdown=faults.straggler_slowdown,
+        idling=params.workload.idling,
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from clearsched import schemas
 from clearsched.compiled.feature import Feature
+from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import comparison, fidelity, policies, rollouts, show, text
 from clearsched.evaluation.run import metrics
@@ -393,22 +394,10 @@ def test_show_without_an_evaluation(tmp_path) -> None:  # type: ignore[no-untype
         show(tmp_path)
 
 
-class Decisions(NamedTuple):
+def logged(features: np.ndarray, starts: list[int], chosen: list[int], candidate: Any, group: list[int]) -> Choices:
     """Logged decisions, as far as fidelity asks."""
-
-    features: np.ndarray
-    starts: np.ndarray
-    chosen: np.ndarray
-    candidate: np.ndarray
-    group: np.ndarray
-
-    @property
-    def trivial(self) -> np.ndarray:
-        return np.diff(self.starts) == 1
-
-    @property
-    def owner(self) -> np.ndarray:
-        return np.repeat(np.arange(len(self.chosen)), np.diff(self.starts))
+    none, number, of = np.zeros(len(features)), np.arange(len(chosen)), np.array
+    return Choices(features, of(starts), of(chosen), of(candidate), of(group), none, none, number, number, 1.0 * number)
 
 
 def student(scores: list[float], *, none: bool = False, share: float = 0.5) -> Any:
@@ -427,10 +416,7 @@ LEVEL = Choice("hands", "level", "How many?", KEEPS, unit="hands")
 
 def test_level_fidelity_reads_the_first_level_that_is_allowed() -> None:
     # Two decisions: 4 to 10 hands are allowed, the teacher's answer is 6, the student's 5; then 8 to 10, 8 and 8.
-    starts = np.array([0, 7, 10])
-    decisions: Any = Decisions(
-        np.zeros((10, 2), np.float32), starts, np.array([2, 7]), np.r_[4:11, 8:11], np.zeros(10, np.int64)
-    )
+    decisions = logged(np.zeros((10, 2), np.float32), [0, 7, 10], [2, 7], np.r_[4:11, 8:11], [0] * 10)
     rows = {row["decisions_of"]: row for row in fidelity.level_rows(student([]), RANK, LEVEL, decisions, 10)}
     assert {name: row["decisions"] for name, row in rows.items()} == {"all": 2, "as_it_was": 0, "real": 2}
     assert (rows["all"]["level_error"], rows["all"]["top1"]) == (0.5, 0.5)
@@ -445,12 +431,8 @@ def test_rank_fidelity_counts_none_as_an_answer() -> None:
     """
     nan = np.full(2, np.nan, np.float32)
     features = np.array([[1, 1], [2, 0], [1, 0], [2, 0], nan, [1, 1], nan, [1, 0]], np.float32)
-    decisions: Any = Decisions(
-        features,
-        np.array([0, 2, 5, 7, 8]),
-        np.array([0, 3, 6, 7]),
-        np.array([5, 6, 5, 6, NONE, 5, NONE, 5]),
-        np.array([0, 1, 0, 0, NONE, 0, NONE, 0]),
+    decisions = logged(
+        features, [0, 2, 5, 7, 8], [0, 3, 6, 7], [5, 6, 5, 6, NONE, 5, NONE, 5], [0, 1, 0, 0, NONE, 0, NONE, 0]
     )
 
     def rows(scores: list[float], none: bool) -> dict[str, tuple[int, float, float]]:
@@ -475,8 +457,6 @@ def test_rank_fidelity_counts_none_as_an_answer() -> None:
 
 def test_without_a_candidate_that_keeps_and_without_none_there_is_one_row() -> None:
     plain = RANK._replace(keeps="", kept="", group="")
-    decisions: Any = Decisions(
-        np.zeros((2, 2), np.float32), np.array([0, 2]), np.array([1]), np.array([3, 4]), np.array([0, 0])
-    )
+    decisions = logged(np.zeros((2, 2), np.float32), [0, 2], [1], [3, 4], [0, 0])
     (row,) = fidelity.rank_rows(student([1.0, 2.0]), plain, decisions)
     assert (row["decisions_of"], row["decisions"], row["top1"], row["same_group"]) == ("all", 1, 1.0, None)

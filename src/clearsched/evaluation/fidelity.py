@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from clearsched.problems.problem import NONE, Choice, Problem, level_of
+from clearsched.problems.problem import Choice, Problem, level_of
 from clearsched.schemas import FIDELITY
 
 if TYPE_CHECKING:
-    from clearsched.decisions.reader import Choices
+    from clearsched.decisions.choices import Choices
 
 
 class Student(Protocol):
@@ -65,7 +65,7 @@ def subsets(rank: Choice, choice: Choice, choices: Choices) -> dict[str, np.ndar
     matters = ~choices.trivial
     none = np.zeros(len(matters), bool)
     if choice.form == "rank":
-        none = matters & (choices.candidate[choices.chosen] == NONE)
+        none = matters & choices.is_none[choices.chosen]
     found = {"all": matters}
     names = [feature.name for feature in choice.features]
     if rank.keeps in names:
@@ -82,7 +82,7 @@ def kept_name(rank: Choice) -> str:
 def rank_answers(student: Student, choices: Choices) -> np.ndarray:
     """int64[d]: the row that the student answers, that of "none of these" where it is one and no score is above 0."""
     scores = np.array(student.scores(choices.features), np.float64)
-    is_none = choices.candidate == NONE
+    is_none = choices.is_none
     may = np.bincount(choices.owner[is_none], minlength=len(choices.chosen))[choices.owner] > 0
     if student.none:
         scores[may & ~is_none & ~(scores > 0.0)] = -np.inf

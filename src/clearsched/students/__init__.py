@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clearsched.params import Params
-    from clearsched.problems.problem import Problem
     from clearsched.students.policy import Student
 
 __all__ = ["fit", "load_policy", "show"]
@@ -15,29 +14,24 @@ __all__ = ["fit", "load_policy", "show"]
 
 def fit(
     params: Params,
-    kind: str,
     trace: Path,
     workloads: Path,
     tuned: Path | None,
     teacher: str | Path,
     decisions: Path,
     out_dir: Path,
-) -> Any:
-    """Fit the student of a kind; write <kind>.json and <kind>.txt to `out_dir`.
+) -> dict[str, Path]:
+    """Fit the students that `params.students` names; write <name>.json and <name>.txt to `out_dir`.
+
+    Returns:
+        The JSON file of each student.
 
     Raises:
         ClearschedError: an input is missing or broken, or does not fit the others.
     """
-    from clearsched.students import fitting
+    from clearsched.students.fitting import fit_all
 
-    return fitting.fit(params, kind, trace, workloads, tuned, teacher, decisions, out_dir)  # type: ignore[attr-defined]
-
-
-def load_policy(path: str | Path, problem: Problem | None = None) -> Student:
-    """The student of a file; see `students.policy.load_policy`."""
-    from clearsched.students import policy
-
-    return policy.load_policy(path)
+    return fit_all(params, trace, workloads, tuned, teacher, decisions, out_dir)
 
 
 def show(path: str | Path) -> str:
@@ -49,3 +43,10 @@ def show(path: str | Path) -> str:
     from clearsched.students.text import render
 
     return render(load_policy(path))
+
+
+def load_policy(path: str | Path) -> Student:
+    """The student of a `.json` file; see `policy.load_policy`."""
+    from clearsched.students.policy import load_policy as load
+
+    return load(path)

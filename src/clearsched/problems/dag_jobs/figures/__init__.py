@@ -11,6 +11,12 @@ FIGURES: Registry[Figure] = Registry(
     "figure",
     (
         Figure(
+            "jct_cdf",
+            "job completion times",
+            f"{__name__}.jct_cdf",
+            ("evaluation/jobs.parquet", "evaluation/episodes.parquet"),
+        ),
+        Figure(
             "gantt",
             "Gantt chart of one test episode",
             f"{__name__}.gantt",

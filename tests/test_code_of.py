@@ -74,7 +74,10 @@ def test_params_are_no_code_of_a_stage() -> None:
     assert PACKAGE / "teacher/training.py" in found
 
 
-def test_a_problems_traces_are_made_of_how_durations_are_compiled() -> None:
-    """A mix tells the work of its parts; it went on telling the old one after a change there."""
-    (compiling,) = (path for path, text in read_texts().items() if b"def compile_durations(" in text)
-    assert compiling in code_of(["clearsched.problems.dag_jobs.problem:DagJobs.build"])
+def test_a_trace_is_made_of_how_durations_are_reckoned_and_not_of_how_they_are_scheduled() -> None:
+    """A mix tells the work of its parts; it went on telling the old one after a change of what reckons it."""
+    room = PACKAGE / "problems/dag_jobs"
+    found = code_of(["clearsched.problems.dag_jobs.problem:DagJobs.build"])
+    assert {room / "traces/mixing.py", room / "traces/durations.py", room / "traces/storage.py"} <= set(found)
+    assert room / "heuristics.py" not in found
+    assert not [path for path in found if path.is_relative_to(room / "simulator")]

@@ -25,8 +25,8 @@ RESULTS = "results/${scenario}"
 
 HEADER = """\
 # Milestones of the workflow: each stage asks Snakemake for the files it owns, and DVC versions them. Snakemake alone
-# knows how they are made; tests/test_workflow.py holds the two against each other. Written by `make params` (`clearsched
-# params dvc`) from the registries: edits here are lost.
+# knows how they are made; tests/test_workflow.py holds the two against each other. Written by `make params` from the
+# registries (`clearsched params dvc`): edits here are lost.
 # * Targets come first: --cores and other options swallow a target that follows.
 # * Outputs are not `persist`: DVC removes them before it runs a stage, so that a result always belongs to its inputs.
 # * A student is a stage each of `students.names`: to drop one or add one, change that list in params.yaml.

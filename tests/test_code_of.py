@@ -50,6 +50,7 @@ def test_a_function_is_made_of_less_than_its_module(monkeypatch: pytest.MonkeyPa
         c="",
         d="from clearsched.e import w\n",
         e="",
+        f="def g():\n    from clearsched.a import TABLE\n    from clearsched.params.models import m\n",
         params__models="",
     )
     texts = {PACKAGE / path.relative_to(folder): text for path, text in read_texts(folder).items()}
@@ -62,6 +63,9 @@ def test_a_function_is_made_of_less_than_its_module(monkeypatch: pytest.MonkeyPa
     assert made_of("clearsched.a:K.m") == ["a.py", "c.py"]
     assert made_of("clearsched.a:y", "elsewhere.module") == ["a.py", "c.py"]
     assert made_of("clearsched.a") == ["a.py", "b.py", "c.py", "d.py", "e.py"]
+    assert made_of("clearsched.f:g") == ["a.py", "b.py", "c.py", "d.py", "e.py", "f.py"]
+    narrow = [path.relative_to(PACKAGE).as_posix() for path in code_of(["clearsched.f:g"], narrow=True)]
+    assert narrow == ["a.py", "c.py", "f.py"], "of a only what TABLE names"
     for wrong in ("clearsched.a:g", "clearsched.q"):
         with pytest.raises(ClearschedError, match="there is no"):
             code_of([wrong])

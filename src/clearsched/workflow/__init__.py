@@ -5,7 +5,7 @@ The Snakefile, `dvc.yaml` and the list of problems read it; none of them names a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,12 +56,9 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         return code_of([*_of(problem, "build"), *(problem.sources[name].module for name in _sources(params))])
     if rule == "traces_workloads":
         return code_of(_of(problem, "draw"))
-    if rule == "figures_compare":
-        return code_of(["clearsched.figures:compare", *_of(problem, "measures", "heuristics")])
-    if stage == "figures":
-        figure = figures_of(problem)[rule.removeprefix("figures_draw_")]
-        modules = [figure.module, *([figure.measure.partition(":")[0]] if figure.measure else [])]
-        return code_of(["clearsched.figures:draw", *modules, *_of(problem, "measures", "heuristics", "figures")])
+    if stage == "figures":  # drawn from files: nothing runs, so that of what draws them a part is enough
+        looks = _of(problem, "measures", "heuristics", "figures")
+        return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
     entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics]
     if stage == "students":
@@ -76,6 +73,14 @@ _COMMANDS = {
     "students": "clearsched.students:fit",
     "evaluation": "clearsched.evaluation:run",
 }
+
+
+def _drawing(rule: str, figures: Mapping[str, Figure]) -> list[str]:
+    """What draws the figure of a rule."""
+    if rule == "figures_compare":
+        return ["clearsched.figures:compare"]
+    figure = figures[rule.removeprefix("figures_draw_")]
+    return ["clearsched.figures:draw", f"{figure.module}:draw", *([figure.measure] if figure.measure else [])]
 
 
 def _sources(params: Params) -> list[str]:

@@ -38,7 +38,7 @@ def or_exit(check, *arguments):
 
 
 def code_of(rule):
-    """The source files that a rule runs, as inputs: it reruns when one changes."""
+    """The source files that a rule runs, as its inputs, since it is to run again when one changes."""
     # Scenarios may have other sources of jobs; all else that a rule runs is the problem's, and the same for all.
     scenarios = SCENARIOS.values() if rule == "traces_build" else [PARAMS]
     return sorted({os.path.relpath(path) for params in scenarios for path in or_exit(code_of_rule, rule, params)})

@@ -18,6 +18,7 @@ from clearsched.compiled.features import docs_tables
 from clearsched.compiled.formulae import pack_formula
 from clearsched.compiled.scoring import Packed
 from clearsched.errors import ClearschedError
+from clearsched.figures import subject
 from clearsched.problems import find_problem
 from clearsched.problems.deferrable_jobs import policies
 from clearsched.problems.deferrable_jobs.features import FEATURE_NAMES, FEATURES, QUANTITIES
@@ -265,7 +266,7 @@ def test_tables_and_picture_tell_an_evaluation(tmp_path: Path, opened: Opened) -
         np.testing.assert_allclose(found, means)
     slots = tables["slots"][0].to_pandas()
     assert (slots.used <= slots.capacity).all()
-    drawing = timeline.draw(tmp_path)
+    drawing = timeline.draw(tmp_path, subject(PROBLEM))
     best = min(runs, key=lambda run: np.mean([outcome.measures["cost"] for outcome in run.results])).name
     assert list(dict.fromkeys(row[0] for row in drawing.rows)) == ["fifo", best]
     assert Path(timeline.__file__).with_suffix(".rst").is_file()

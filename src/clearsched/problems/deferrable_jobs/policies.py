@@ -22,7 +22,7 @@ HEURISTICS = Registry(
         Heuristic(
             "fifo",
             "first in, first out",
-            Look("#8C8C8C", "o"),
+            Look("#000000", "X"),
             f"{HERE}:fifo",
             (),
             (),
@@ -32,7 +32,7 @@ HEURISTICS = Registry(
         Heuristic(
             "edf",
             "earliest deadline first",
-            Look("#56B4E9", "o"),
+            Look("#56B4E9", "^"),
             f"{HERE}:edf",
             (),
             (),
@@ -52,7 +52,7 @@ HEURISTICS = Registry(
         Heuristic(
             "shortest",
             "shortest job first",
-            Look("#CC79A7", "o"),
+            Look("#CC79A7", "P"),
             f"{HERE}:shortest",
             (),
             (),
@@ -62,7 +62,7 @@ HEURISTICS = Registry(
         Heuristic(
             "best_fit",
             "best fit by forecast",
-            Look("#7A4B12", "o"),
+            Look("#7A4B12", "*"),
             f"{HERE}:best_fit",
             (),
             (),
@@ -72,7 +72,7 @@ HEURISTICS = Registry(
         Heuristic(
             "threshold",
             "tuned threshold rule",
-            Look("#000000", "o"),
+            Look("#E69F00", "v"),
             f"{HERE}:threshold",
             ("safety", "slack"),
             (0.0, 0.25),

@@ -59,6 +59,7 @@ class DeferrableJobsProblem:
     measures: tuple[Measure, ...] = MEASURES
     heuristics: Registry[Heuristic] = HEURISTICS
     yardsticks: tuple[str, ...] = ("fifo", "edf")
+    baseline = "fifo"
     sources: Registry[Source] = SOURCES
     default_source = "synthetic"
     figures: Registry[Figure] = FIGURES

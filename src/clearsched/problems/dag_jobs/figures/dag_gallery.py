@@ -28,7 +28,7 @@ HALF_WIDTH, HALF_HEIGHT = 0.39, 0.36
 """Of a stage's box, in layers and slots."""
 
 
-def draw(results_dir: Path) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `traces/trace.parquet` and draw it."""
     return draw_trace(measure(results_dir / "traces" / "trace.parquet"))
 

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
-from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.schemas import JOBS, SLOTS
 from clearsched.schemas import read_table
 
@@ -24,7 +23,7 @@ YARDSTICK = "fifo"
 COLUMNS = ("time_h", "capacity", "forecast", "used", "waiting", "evicted")
 
 
-def draw(results_dir: Path, params: Any = None) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `evaluation/slots.parquet` and `evaluation/jobs.parquet`; two panels a policy on the same axes.
 
     Raises:
@@ -45,7 +44,7 @@ def draw(results_dir: Path, params: Any = None) -> style.Drawing:
         _draw_cores(panels[0, column], values)
         _draw_waiting(panels[1, column], values)
         cost = mean_cost(jobs.filter(pc.equal(jobs["episode"], 0)), name)
-        panels[0, column].set_title(f"{label(name)}: cost {cost:.2f}", loc="left")
+        panels[0, column].set_title(f"{subject.shown(name).label}: cost {cost:.2f}", loc="left")
         rows += [[name, *(values[key][i].item() for key in COLUMNS)] for i in range(len(table))]
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     panels[0, 0].set_ylabel("cores")
@@ -64,11 +63,6 @@ def two_policies(jobs: pa.Table) -> list[str]:
 def mean_cost(jobs: pa.Table, name: str) -> float:
     """Mean cost of a policy's jobs: its objective, since all episodes have as many jobs."""
     return float(np.mean(jobs.filter(pc.equal(jobs["policy"], name))["cost"].to_numpy()))
-
-
-def label(name: str) -> str:
-    """What a policy is called; heuristics have names in their registry."""
-    return HEURISTICS[name].label if name in HEURISTICS else name.replace("_", " ")
 
 
 def _draw_cores(axes: Axes, values: dict[str, np.ndarray]) -> None:

@@ -93,12 +93,12 @@ class DeferrableJobs:
         """What names the random stream of a policy that draws its choices."""
         return episode.seed
 
-    def describe(self, episodes: Sequence[Episode]) -> str:
-        """ "64 episodes of 150 jobs on what on-demand work leaves of 35 cores", without what they are for."""
+    def describe(self, split: str, episodes: Sequence[Episode]) -> str:
+        """For example "64 test episodes of 150 jobs on what on-demand work leaves of 35 cores"."""
         jobs = sorted({episode.num_jobs for episode in episodes})
-        cores = self.facts["cores"]
         counts = f"{jobs[0]}" if len(jobs) == 1 else f"{jobs[0]} to {jobs[-1]}" if jobs else "no"
-        return f"{len(episodes)} episodes of {counts} jobs on what on-demand work leaves of {cores:.4g} cores"
+        cores = f"{self.facts['cores']:.4g}"
+        return f"{len(episodes)} {split} episodes of {counts} jobs on what on-demand work leaves of {cores} cores"
 
     def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
         """`jobs`: every job of every episode; `slots`: every slot of the first one; under each policy."""

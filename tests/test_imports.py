@@ -33,6 +33,7 @@ FLOORS = (
     ("clearsched.students",),
     ("clearsched.evaluation",),
     ("clearsched.figures",),
+    ("clearsched.workflow",),
     ("clearsched.cli", "clearsched.__main__"),
 )
 """From the ground up. The longest name that fits a module tells its floor; modules of one floor may use each other."""

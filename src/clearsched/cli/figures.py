@@ -14,7 +14,7 @@ app = typer.Typer(name="figures", help="Pictures, each with the data behind it."
 
 @app.command()
 def draw(
-    name: Annotated[str, typer.Argument(help="For example learning_curve; an unknown one is answered with the known.")],
+    name: Annotated[str, typer.Argument(help="The figure: `clearsched problems` lists them.")],
     params: ParamsFile,
     results: Annotated[Path, typer.Option(help="Folder of the scenario, results/<scenario>.")],
 ) -> None:
@@ -34,7 +34,7 @@ def compare(
         typer.Option(min=50, max=1200, help="Resolution of the PNG in dots per inch; default: that of figures.dpi."),
     ] = None,
 ) -> None:
-    """Draw several data sets side by side: every policy relative to a simple heuristic."""
+    """Draw several scenarios side by side: every policy relative to the same heuristic."""
     from clearsched import figures
     from clearsched.figures.settings import DEFAULT_DPI
 

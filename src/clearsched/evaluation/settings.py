@@ -10,9 +10,6 @@ from clearsched.section import Section
 
 Mode = Literal["argmax", "sampled"]
 
-TEACHER = "teacher"
-"""What the network is called among the policies."""
-
 
 class EvaluationParams(Section):
     """The comparison on the test episodes."""

@@ -89,6 +89,16 @@ class Source(NamedTuple):
     settings: type[Section] | None = None  # the model of its section of `traces` in params
 
 
+class Plot(NamedTuple):
+    """How the data of a picture, its CSV, is drawn by `dvc plots show`, where commits are compared."""
+
+    x: str  # columns
+    y: str
+    x_label: str
+    y_label: str
+    template: str = ""  # of DVC; empty: a line
+
+
 class Figure(NamedTuple):
     """A picture: a module with `draw(results_dir, subject) -> Drawing`, and beside it its caption, an .rst file.
 
@@ -101,6 +111,7 @@ class Figure(NamedTuple):
     inputs: tuple[str, ...]  # files below results/<scenario>/; {student}: a file for each student that is fitted
     sources: tuple[str, ...] = ()  # the only sources of jobs that have it; empty: all
     measure: str = ""  # "module:function" that reads a trace, once for all figures that name it (`draw_trace`)
+    plot: Plot | None = None
 
     @property
     def shows_trace(self) -> bool:

@@ -145,7 +145,7 @@ def test_what_is_registered_is_there(problem: Problem) -> None:
     for figure in problem.figures.values():
         assert callable(load(f"{figure.module}:draw"))
         assert Path(load(f"{figure.module}:__file__")).with_suffix(".rst").read_text("utf-8").strip()
-    assert set(problem.yardsticks) <= set(problem.heuristics)
+    assert {*problem.yardsticks, problem.baseline} <= set(problem.heuristics)
     assert problem.default_source in problem.sources
     assert {"traces", "workload", "heuristics"} <= set(problem.sections)
 

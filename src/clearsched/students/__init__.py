@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from clearsched.students.policy import Student, load_policy
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clearsched.params import Params
+    from clearsched.problems.problem import Problem
+    from clearsched.students.policy import Student
 
-__all__ = ["Student", "fit", "load_policy", "show"]
+__all__ = ["fit", "load_policy", "show"]
 
 
 def fit(
-    params: Params,
+    params: Any,
+    kind: str,
     trace: Path,
     workloads: Path,
     tuned: Path | None,
     teacher: str | Path,
     decisions: Path,
     out_dir: Path,
-) -> dict[str, Path]:
-    """Fit the students that `params.students` names; write <name>.json and <name>.txt to `out_dir`.
+) -> Path:
+    """Fit the student of a kind; write <kind>.json and <kind>.txt to `out_dir`.
 
     Returns:
-        The JSON file of each student.
+        The JSON file.
 
     Raises:
-        ClearschedError: an input is missing or broken, or does not fit the others.
+        ClearschedError: no such kind, or an input is missing or broken, or does not fit the others.
     """
-    from clearsched.students.fitting import fit_all
+    from clearsched.students.fitting import fit_one
 
-    return fit_all(params, trace, workloads, tuned, teacher, decisions, out_dir)
+    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir)
+
+
+def load_policy(path: str | Path, problem: Problem | None = None) -> Student:
+    """Read a student's JSON, of any problem unless one is given.
+
+    Raises:
+        ClearschedError: see `students.policy.load_policy`.
+    """
+    from clearsched.students import policy
+
+    return policy.load_policy(path, problem)
 
 
 def show(path: str | Path) -> str:
-    """A student's file as readable rules with units.
+    """A student's file as readable text with units.
 
     Raises:
         ClearschedError: see `load_policy`.

@@ -11,12 +11,10 @@ from clearsched.cli.options import OutFolder, ParamsFile
 
 app = typer.Typer(name="figures", help="Pictures, each with the data behind it.", no_args_is_help=True)
 
-NAMES = "jct_by_policy, jct_cdf, gantt, learning_curve, rules, dag_gallery, job_sizes, arrivals, published_quantiles"
-
 
 @app.command()
 def draw(
-    name: Annotated[str, typer.Argument(help=f"One of {NAMES}.")],
+    name: Annotated[str, typer.Argument(help="The figure: `clearsched problems` lists them.")],
     params: ParamsFile,
     results: Annotated[Path, typer.Option(help="Folder of the scenario, results/<scenario>.")],
 ) -> None:
@@ -31,9 +29,13 @@ def draw(
 def compare(
     results: Annotated[list[Path], typer.Argument(help="Folders of scenarios, results/<scenario> each.")],
     out: OutFolder,
-    dpi: Annotated[int, typer.Option(min=50, max=1200, help="Resolution of the PNG in dots per inch.")] = 150,
+    dpi: Annotated[
+        int | None,
+        typer.Option(min=50, max=1200, help="Resolution of the PNG in dots per inch; default: that of figures.dpi."),
+    ] = None,
 ) -> None:
-    """Draw several data sets side by side: mean JCT of every policy relative to fair."""
+    """Draw several scenarios side by side: every policy relative to the same heuristic."""
     from clearsched import figures
+    from clearsched.figures.settings import DEFAULT_DPI
 
-    figures.compare(results, out, dpi)
+    figures.compare(results, out, dpi or DEFAULT_DPI)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from clearsched.cli.options import OutFile, OutFolder, ParamsFile, TraceFile, print_json, print_table
 from clearsched.errors import ClearschedError
@@ -21,7 +22,23 @@ class Clock(StrEnum):
     wall = "wall"
 
 
-SOURCES = "tpch-spark, tpch-decima, spark-eventlog, alibaba-2018, alibaba-like, synthetic"
+SOURCES = "SOURCES"
+"""Stands for the names of the sources in a help text until somebody asks for it (`NamesSources`)."""
+
+
+class NamesSources(TyperCommand):
+    """A command whose help names the sources; they are not imported before, so that every command starts fast."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with the names."""
+        from clearsched.problems.dag_jobs.sources import SOURCES as ENTRIES
+
+        for parameter in self.params:
+            told = getattr(parameter, "help", None)
+            if told:
+                parameter.help = told.replace(SOURCES, ", ".join(ENTRIES))  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
 
 Profiles = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, Parquet.")]
 Setting = Annotated[
@@ -30,7 +47,7 @@ Setting = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=NamesSources)
 def build(
     out: OutFile,
     params: Annotated[Path | None, typer.Option(help="The stage's own params file; or give --source.")] = None,
@@ -40,32 +57,42 @@ def build(
     seed: Annotated[int, typer.Option(min=0, help="Seed of what the source draws.")] = 1,
 ) -> None:
     """Read a source of jobs, write it as a trace, and tell what was read and what was left out."""
-    from clearsched.params import load_stage
-    from clearsched.problems.dag_jobs import traces
-    from clearsched.problems.dag_jobs.traces.sources import options_of, parse_settings
-
     if (params is None) == (source is None):
         raise ClearschedError("traces build: give either --params or --source")
     if params is not None:
         if path is not None or setting:
             raise ClearschedError("traces build: --path and --set go with --source; of --params they are part")
-        summary = traces.write_from_params(load_stage(params, "traces"), out)
+        source, lines = _build(params, out)
     else:
+        from clearsched.problems.dag_jobs import traces
+        from clearsched.problems.dag_jobs.traces.sources import options_of, parse_settings
+
         assert source is not None
         summary = traces.write(source, path, out, options_of(source, parse_settings(setting or [])), seed)
-    print_table(f"{out}: jobs of {summary.source}", summary.lines())
+        lines = summary.lines()
+    print_table(f"{out}: jobs of {source}", lines)
+
+
+def _build(params: Path, out: Path) -> tuple[str, list[tuple[str, str]]]:
+    """Let the problem of a params file build its trace: the source, and the account of what was read."""
+    from clearsched.params import load_stage
+    from clearsched.problems import find_problem
+
+    values = load_stage(params, "traces")
+    return values.traces.source, find_problem(values.problem).build(values, out)
 
 
 @app.command()
 def workloads(params: ParamsFile, trace: TraceFile, out: OutFile) -> None:
     """Draw the training, validation and test episodes."""
     from clearsched.params import load_stage
-    from clearsched.problems.dag_jobs import workloads
+    from clearsched.problems import find_problem
 
-    workloads.build(load_stage(params, "workloads"), trace, out)
+    values = load_stage(params, "workloads")
+    find_problem(values.problem).draw(values, trace, out)
 
 
-@app.command()
+@app.command(cls=NamesSources)
 def describe(
     source: Annotated[
         str, typer.Argument(metavar="SOURCE_OR_FILE", help=f"A trace (Parquet), a folder, or {SOURCES}.")
@@ -92,7 +119,7 @@ def validate(path: Profiles) -> None:
     """Check a trace: schema, DAGs, tasks, durations; the first fault is told with its row."""
     from clearsched.problems.dag_jobs import traces
 
-    traces.validate(path)
+    traces.check_file(path)
     typer.echo(f"{path}: all right")
 
 

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.problems import policy
+from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
+from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
 from clearsched.problems.problem import Choice, Instance, Measure
 
 if TYPE_CHECKING:
     from clearsched.compiled.scoring import Packed
     from clearsched.problems.dag_jobs.simulator.loop import Compiled
+    from clearsched.section import Section
 
 
 class DagJobs:
@@ -29,6 +32,10 @@ class DagJobs:
     )
     heuristics = HEURISTICS
     yardsticks = ("weighted_fair", "capped_srpt")
+    baseline = "fair"
+    sources = SOURCES
+    default_source = DEFAULT
+    figures = FIGURES
     details = ("jobs", "tasks")
     overrides: Mapping[str, Any] = {}
 
@@ -38,9 +45,35 @@ class DagJobs:
         from clearsched.problems.dag_jobs.features import FEATURES
 
         return (
-            Choice("stage", "rank", "Which stage gets executors?", FEATURES, none="leave the executors idle", keeps="job_is_source"),
+            Choice(
+                "stage",
+                "rank",
+                "Which stage gets executors?",
+                FEATURES,
+                none="leave the executors idle",
+                keeps="job_is_source",
+                kept="kept local: the freed executor stays on its job",
+                group="job",
+            ),
             Choice("limit", "level", "How many executors may the job of that stage hold?", FEATURES, unit="executors"),
         )
+
+    @cached_property
+    def sections(self) -> Mapping[str, type[Section]]:
+        """Traces, workload, heuristics."""
+        from clearsched.problems.dag_jobs.sections import SECTIONS
+
+        return SECTIONS
+
+    def files(self, traces: Any) -> list[Path]:
+        """The files that the source reads."""
+        return files_of(traces)
+
+    def build(self, params: Any, out: Path) -> list[tuple[str, str]]:
+        """Read the source, write the trace, give the account."""
+        from clearsched.problems.dag_jobs.traces.sources import write_from_params
+
+        return write_from_params(params, out).lines()
 
     def draw(self, params: Any, trace: Path, out: Path) -> None:
         """Draw the episodes of every split."""

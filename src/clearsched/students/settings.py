@@ -44,3 +44,16 @@ class LimitTreeParams(Section):
     """The tree that answers the choice of a level, where the problem has one."""
 
     leaves: int = Field(8, ge=2, le=256, description="leaves, at most")
+
+
+class StudentsParams(Section):
+    """The policies that a person can read."""
+
+    names: tuple[str, ...] = Field(  # of the registry; a section each follows (params.composing)
+        ("rule_list", "boosted_trees"), min_length=1, description="students to fit"
+    )
+    dagger_rounds: int = Field(
+        1, ge=0, le=20, description="rounds in which students run, the teacher answers, and they are fitted again"
+    )
+    dagger_episodes: Count = Field(8, description="training episodes of a round")
+    limit_tree: LimitTreeParams = LimitTreeParams()

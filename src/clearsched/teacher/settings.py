@@ -51,7 +51,7 @@ class ImproveParams(Section):
         1.0,
         gt=0,
         le=1000,
-        description="a decision is judged by what follows, discounted to 1/e after so many times a job's mean stay under "
+        description="a decision is judged by what follows, discounted to 1/e after so many mean stays of a job under "
         "the heuristic",
     )
     epochs: Count = Field(1, description="passes over the decisions of an iteration")

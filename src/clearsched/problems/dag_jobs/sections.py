@@ -1,4 +1,4 @@
-"""The sections of params.yaml that DAG jobs own, with what its registries bring: a section a source, a grid a heuristic."""
+"""The sections of params.yaml that DAG jobs own: a part a source, a grid a heuristic, from the registries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from clearsched.problems.dag_jobs.settings import heuristics, traces
 from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, section_of
 from clearsched.section import derived, one_of
-
 
 _SUMMARIES = ". ".join(f"{name}: {source.summary}" for name, source in SOURCES.items())
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clearsched.policies import heuristic, learned_policy, load_policy
 
 from clearsched import students
 from clearsched.compiled.formulae import formula_scores, pack_formula
@@ -18,9 +17,11 @@ from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError, FeatureError
 from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
+from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation, simulate
 from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.students import load_policy
 from toys import stage, toy_trace, toy_workload
 
 ROOT = Path(__file__).parents[1]
@@ -36,9 +37,9 @@ def packed(weights: dict) -> Packed:
 
 
 def completions(weights: dict, limit: dict, executors: int, profiles: Profiles | None = None) -> list[int]:
-    policy = learned_policy("test", packed(weights), packed(limit))
+    policy = PROBLEM.compile(packed(weights), packed(limit))
     profiles = profiles or compile_profiles(toy_trace(PAIR))
-    return simulate(profiles, toy_workload([0, 0], executors), policy.compiled).completion_ms.tolist()
+    return simulate(profiles, toy_workload([0, 0], executors), policy).completion_ms.tolist()
 
 
 def write(path: Path, content: object) -> Path:
@@ -99,10 +100,10 @@ def test_a_formula_and_a_tree_that_say_the_same_schedule_the_same(decima_profile
     tree = {"feature": [column, -1, -1], "threshold": [0.5, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
     trees = pack([tree | {"value": [0.0, 0.0, 1.0]}], NUM_FEATURES, "test")
     one = packed({"constant": 1.0})
-    by_formula = learned_policy("a", packed({"job_is_source": 1.0}), one)
-    by_tree = learned_policy("b", Packed(trees=trees), one)
+    by_formula = PROBLEM.compile(packed({"job_is_source": 1.0}), one)
+    by_tree = PROBLEM.compile(Packed(trees=trees), one)
     workload = toy_workload([0] * 6 + [20_000] * 4, 10, profile=range(10), moving_delay_ms=2000)
-    first, second = (policy.run(decima_profiles, [workload])[0] for policy in (by_formula, by_tree))
+    first, second = (simulate(decima_profiles, workload, policy) for policy in (by_formula, by_tree))
     assert first.completion_ms.tolist() == second.completion_ms.tolist()
     assert first.num_decisions > 20
 
@@ -121,11 +122,11 @@ def episode(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_the_example_of_the_documentation_runs(tmp_path: Path, episode: tuple[Path, Path]) -> None:
     examples = re.findall(r"```json\n(.*?)```", DOCS, re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for place, text in enumerate(examples):
         path = tmp_path / f"example{place}.json"
         path.write_text(text)
-        answer = simulate_file(*episode, str(path), "mean", 0)
+        answer = simulate_file(*episode, load_policy(path), "mean", 0)
         assert answer["completion_ms"] == [390, 170]  # the short job first
         assert load_policy(path).name == json.loads(text).get("name", f"example{place}")
 
@@ -148,11 +149,14 @@ def test_a_limit_may_be_rules_or_trees(tmp_path: Path) -> None:
     base = {"kind": "formula", "stage": SHORT_FIRST}
     tree = {"feature": [0, -1, -1], "threshold": [1, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
     trees = {"features": ["job_is_source"], "limit": {"trees": [tree | {"value": [0, 0.25, 1]}]}}
-    for extra in ({"limit_rules": rules}, trees):
+    terms = {"limit": {"cap_terms": [{"times": 0.75, "job_is_source": 1}, {"times": 2}]}}
+    for extra in ({"limit_rules": rules}, {"limit": {"rules": rules}}, trees):
         student = students.load_policy(write(tmp_path / "mine.json", base | extra))
-        assert student.limit_share(rows).tolist() == [0.25, 1.0]
+        assert student.level_share(rows).tolist() == [0.25, 1.0]
         student.write(tmp_path / "again.json")
-        assert students.load_policy(tmp_path / "again.json").limit_share(rows).tolist() == [0.25, 1.0]
+        assert students.load_policy(tmp_path / "again.json").level_share(rows).tolist() == [0.25, 1.0]
+    student = students.load_policy(write(tmp_path / "mine.json", base | terms))
+    assert student.level_share(rows).tolist() == [0.0, 0.75]
 
 
 def test_a_written_formula_reads_back_the_same(tmp_path: Path) -> None:
@@ -160,7 +164,10 @@ def test_a_written_formula_reads_back_the_same(tmp_path: Path) -> None:
     student = students.load_policy(write(tmp_path / "mine.json", content))
     student.write(tmp_path / "again.json")
     again = students.load_policy(tmp_path / "again.json")
-    assert (again.stage_weights, again.limit_weights) == ({"job_age_s": 0.1, "constant": 3}, {"constant": 0.3})
+    assert {name: scorer.to_json() for name, scorer in again.scorers.items()} == {
+        "stage": {"job_age_s": 0.1, "constant": 3},
+        "limit": {"constant": 0.3},
+    }
     assert again.evidence["why"] == "x"
 
 
@@ -174,9 +181,9 @@ def test_a_written_formula_reads_back_the_same(tmp_path: Path) -> None:
         ({"stage": {"job_age_s": "1"}}, "stage: job_age_s: a finite number expected, not '1'"),
         ({"stage": {"job_age_s": True}}, "stage: job_age_s: a finite number expected, not True"),
         ({"stage": {"job_age_s": 10**400}}, "stage: job_age_s: a finite number expected"),
-        ({"stage": {}}, "stage: weights by feature, a number, or a list of trees expected"),
-        ({"stage": [1]}, "stage: weights by feature, a number, or a list of trees expected"),
-        ({"limit": None}, "limit: weights by feature, a number, or a list of trees expected"),
+        ({"stage": {}}, "stage: weights by feature, a number, or an object with weights or"),
+        ({"stage": [1]}, "stage: weights by feature, a number, or an object with weights or"),
+        ({"limit": None}, "limit: weights by feature, a number, or an object with weights or"),
         ({"limit": float("inf")}, "limit: constant: a finite number expected, not inf"),
         ({"limit": {"trees": []}}, r"limit\.trees: a list of trees expected"),
         ({"limit_rules": []}, "either 'limit_rules' or 'limit'"),
@@ -207,7 +214,7 @@ def test_an_episode_stops_at_a_feature_that_is_no_number(value: float) -> None:
     """Job 1 arrives at 200 ms, when two decisions have been made; its second stage has no sound duration."""
     profiles = compile_profiles(toy_trace([[stage(20)], [stage(3), stage(2)]]))
     workload = toy_workload([0, 200], 2)
-    policy = learned_policy("test", packed(SHORT_FIRST), packed({"constant": 0.5})).compiled
+    policy = PROBLEM.compile(packed(SHORT_FIRST), packed({"constant": 0.5}))
     good = simulate(profiles, workload, policy).completion_ms.tolist()
     simulation = Simulation(spoiled(profiles, 2, value), workload)
     decisions = 0

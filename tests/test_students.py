@@ -3,193 +3,172 @@
 from __future__ import annotations
 
 import json
-import operator
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from clearsched.policies import load_policy as load_any
 
 from clearsched import students
-from clearsched.compiled.features import new_rows
-from clearsched.compiled.trees import add_scores, pack, score, scores
-from clearsched.decisions import Choices, log, read_choices
+from clearsched.compiled.trees import pack, scores
+from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
-from clearsched.params import Params, parse
-from clearsched.params.models import RuleListParams
-from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
-from clearsched.problems.dag_jobs.problem import heuristic
-from clearsched.problems.dag_jobs.traces import write_trace
-from clearsched.problems.dag_jobs.workloads import load_inputs
-from clearsched.students import boosted_trees, limit_tree, load_policy, rule_list
-from clearsched.students.bench import Bench, smallest_good
-from clearsched.students.dataset import best_rows, ranks, read_dataset, subset
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.problem import NONE, Choice, Measure, objective
+from clearsched.registry import load
+from clearsched.scorers.conditions import Condition, Rule, as_list, first_rule
+from clearsched.scorers.formula import WeightedSum
+from clearsched.students import limit_tree, load_policy, polishing, ranking
+from clearsched.students.assembly import assemble, none_place, numbered
+from clearsched.students.bench import Bench, smallest_good, worse_by
+from clearsched.students.dataset import Dataset, best_rows, ranks, subset, without_none
+from clearsched.students.fitting import check_log, improve
+from clearsched.students.kinds import STUDENTS
+from clearsched.students.mining import Mined
+from clearsched.students.policy import Student
 from clearsched.students.rounding import Columns, simplify
-from clearsched.students.rules import (
-    Condition,
-    Rule,
-    as_list,
-    compile_rules,
-    first_rule,
-    flatten,
-    number,
-    parse_conditions,
-    tighten,
-)
-from toys import stage, toy_trace
+from clearsched.students.settings import BoostedTreesParams, LimitTreeParams, RankingParams, RuleListParams
+from clearsched.students.task import Task
+from clearsched.students.text import render
+from random_trees import SIGNS, tree_scores
+from toys import stage, toy_trace, toy_workload
 
 CHAIN = [stage(14), stage(8, [0]), stage(5, [1])]
 FORK = [stage(40), stage(20), stage(25, [0, 1]), stage(9, [0])]
 WIDE = [stage(90), stage(40), stage(10, [1])]
-SIGNS = {"<": operator.lt, ">=": operator.ge}
+EXECUTORS = 4
+SETTINGS = {
+    "rule_list": RuleListParams(
+        max_rules=4, polish_rounds=1, rescoring=RankingParams(trees=12, depth=3, learning_rate=0.3)
+    ),
+    "boosted_trees": BoostedTreesParams(trees=12, depth=3),
+}
 
-Files = tuple[Params, Path, Path, Path, Path]
+EXPERTS = {False: heuristic("capped_srpt"), True: heuristic("local_srpt", p=0.5, m=0.7)}
+"""By whether "none of these" is an answer: the second leaves executors idle at times."""
+
+
+class Toys(DagJobsInstance):
+    """Episodes of eight jobs on four executors, drawn here."""
+
+    def __init__(self, idling: bool) -> None:
+        super().__init__(compile_profiles(toy_trace([CHAIN, FORK, WIDE]), warmup_delay_ms=10))
+        self.idling = idling
+
+    most = EXECUTORS
+
+    @property
+    def none(self) -> bool:
+        return self.idling
+
+    def split(self, name: str, limit: int | None = None) -> list[Workload]:
+        rng = np.random.default_rng(["train", "validation", "test"].index(name))
+        found = []
+        for seed in range(10 if name == "train" else 4):
+            arrivals = np.cumsum(rng.exponential(320, 8)).astype(int)
+            profile, rules = rng.integers(3, size=8), {"idling": self.idling}
+            found.append(
+                toy_workload(
+                    arrivals, EXECUTORS, profile=profile, moving_delay_ms=50, seed=seed, mean_durations=False, **rules
+                )
+            )
+        return found[:limit]
+
+
+def recorded(instance: Toys, expert: Any, episodes: Sequence[Workload]) -> Dataset:
+    """What an expert chose, as the decision log would have it."""
+    lockstep = instance.lockstep(episodes)
+    rank: list[tuple] = []
+    level: list[tuple] = []
+    count = np.zeros(len(episodes), int)
+    while lockstep.advance():
+        seen, answers, lanes = lockstep.observe(), lockstep.ask(expert.compiled), lockstep.pending
+        for b, lane in enumerate(lanes.tolist()):
+            first, last = seen.candidate_start[b : b + 2]
+            at = int(answers.candidate[b])
+            features, ids = seen.candidates[first:last].copy(), seen.candidate_id[first:last].copy()
+            groups = seen.candidate_group[first:last].copy()
+            if at == NONE and not seen.none_allowed[b]:
+                continue
+            if at != NONE:
+                low, high = seen.levels[first + at]
+                levels = np.arange(low, high + 1)
+                same = np.repeat(features[at : at + 1], len(levels), axis=0)
+                position = int(answers.level[b] - low)
+                level.append((same, levels, np.full(len(levels), groups[at]), position, lane, count[lane]))
+            if seen.none_allowed[b]:
+                features = np.concatenate([features, np.full((1, NUM_FEATURES), np.nan, np.float32)])
+                ids, groups = np.append(ids, NONE), np.append(groups, NONE)
+            rank.append((features, ids, groups, len(ids) - 1 if at == NONE else at, lane, count[lane]))
+            count[lane] += 1
+        lockstep.answer(answers)
+    return Dataset(_choices(rank), _choices(level), EXECUTORS, PROBLEM.choices)
+
+
+def _choices(rows: list[tuple]) -> Choices:
+    features, ids, groups, at, episode, decision = zip(*rows, strict=True)
+    starts = np.cumsum([0, *map(len, ids)])
+    chosen = starts[:-1] + np.array(at)
+    score = np.zeros(starts[-1])
+    score[chosen] = 1.0
+    numbers = np.array(episode), np.array(decision), np.zeros(len(rows))
+    joined = (np.concatenate(part) for part in (features, ids, groups))
+    features, ids, groups = joined
+    return Choices(features, starts, chosen, ids, groups, score, score, *numbers)
+
+
+class Fitted(NamedTuple):
+    """Everything that a test of fitted students asks for."""
+
+    task: Task  # of the rule list
+    folder: Path  # with both students
+
+
+def task_of(kind: str, instance: Toys) -> Task:
+    train = instance.split("train")
+    bench = Bench(instance, objective(PROBLEM), train[:4], instance.split("validation"))
+    common = SimpleNamespace(limit_tree=LimitTreeParams(leaves=6), dagger_rounds=0, dagger_episodes=3)
+    dataset = recorded(instance, EXPERTS[instance.idling], train[:6])
+    return Task(kind, PROBLEM, dataset, bench, SETTINGS[kind], common, 1)
+
+
+def fit_both(instance: Toys, folder: Path) -> Fitted:
+    for kind in STUDENTS:
+        task = task_of(kind, instance)
+        student = improve(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
+        student.write(folder / f"{kind}.json")
+        (folder / f"{kind}.txt").write_text(render(student))
+    return Fitted(task_of("rule_list", instance), folder)
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """Params, trace, workloads, log of capped SRPT, and the folder with both students fitted on it."""
-    folder = tmp_path_factory.mktemp("students")
-    params = parse(
-        {
-            "workload": {
-                "executors": 4,
-                "jobs": 8,
-                "moving_delay_s": 0.05,
-                "warmup_delay_s": 0.01,
-                "episodes": {"train": 8, "validation": 4, "test": 1},
-            },
-            "decisions": {"episodes": 5, "held_out": 2},
-            "students": {
-                "rule_list": {"max_rules": 4, "polish_rounds": 1},
-                "boosted_trees": {"trees": 12, "depth": 3},
-                "limit_tree": {"leaves": 6},
-                "dagger_rounds": 1,
-                "dagger_episodes": 3,
-            },
-        },
-        "test",
-        whole=False,
-    )
-    trace, drawn, logged = (folder / f"{name}.parquet" for name in ("trace", "workloads", "decisions"))
-    write_trace(trace, toy_trace([CHAIN, FORK, WIDE]))
-    workloads.build(params, trace, drawn)
-    log(params, trace, drawn, None, "capped_srpt", logged)
-    students.fit(params, trace, drawn, None, "capped_srpt", logged, folder / "students")
-    return params, trace, drawn, logged, folder / "students"
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+    """Both students, learned from capped SRPT, where nobody may answer "none of these"."""
+    return fit_both(Toys(idling=False), tmp_path_factory.mktemp("students"))
 
 
 @pytest.fixture(scope="module")
-def rows(files: Files) -> np.ndarray:
-    """Feature rows of logged candidates, float32[n, F]."""
-    return read_choices(files[3], "stage").features
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+    """The same where "none of these" is an answer."""
+    return fit_both(Toys(idling=True), tmp_path_factory.mktemp("idle"))
 
 
-def random_tree(rng: np.random.Generator, depth: int) -> dict[str, list]:
-    """A tree over the first six features with thresholds on a coarse grid, so that values often equal them."""
-    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
-
-    def grow(level: int) -> int:
-        place, leaf = len(tree["feature"]), level == 0 or rng.random() < 0.15
-        row = (-1 if leaf else int(rng.integers(6)), float(rng.integers(5)) / 2, 0, 0, float(rng.normal()))
-        for column, value in zip(tree.values(), row, strict=True):
-            column.append(value)
-        if not leaf:
-            tree["left"][place], tree["right"][place] = grow(level - 1), grow(level - 1)
-        return place
-
-    grow(depth)
-    return tree
+@pytest.fixture(scope="module")
+def rows(fitted: Fitted) -> np.ndarray:
+    """Feature rows of candidates, float32[n, F]."""
+    return fitted.task.dataset.rank.features
 
 
-def grid_rows(rng: np.random.Generator, count: int) -> np.ndarray:
-    return (rng.integers(5, size=(count, NUM_FEATURES)) / 2).astype(np.float32)
-
-
-def tree_scores(trees: list[dict[str, list]], features: np.ndarray) -> np.ndarray:
-    return scores(pack(trees, NUM_FEATURES, "test"), features)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_tree_its_list_and_its_rules_give_the_same(seed):
-    rng = np.random.default_rng(seed)
-    features, tree = grid_rows(rng, 300), random_tree(rng, 4)
-    expected = tree_scores([tree], features)
-    np.testing.assert_array_equal(tree_scores([compile_rules(as_list(tree))], features), expected)
-    np.testing.assert_array_equal(tree_scores([compile_rules(flatten([tree]))], features), expected)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_sum_of_trees_flattens_to_rules_that_exclude_each_other(seed):
-    rng = np.random.default_rng(seed)
-    features, trees = grid_rows(rng, 300), [random_tree(rng, 2), random_tree(rng, 3)]
-    rules = flatten(trees)
-    np.testing.assert_allclose(tree_scores([compile_rules(rules)], features), tree_scores(trees, features))
-    fits = [first_rule([rule], features) == 0 for rule in rules]
-    assert np.all(np.sum(fits, axis=0) == 1)
-
-
-@pytest.mark.parametrize("depths", [[3], [0, 1, 2, 3], [3] * 50, [3, 4, 2], []])
-@pytest.mark.parametrize("count", [1, 16, 29, 130])
-def test_scores_are_those_of_a_plain_walk(depths, count):
-    """In Python, tree by tree; an ensemble of at most three levels is evaluated in another way than a deeper one."""
-    rng = np.random.default_rng(len(depths))
-    features, trees = grid_rows(rng, count), [random_tree(rng, depth) for depth in depths]
-    features[0, :6] = np.nan  # fails every comparison
-    expected = []
-    for row in features:
-        total = 0.0
-        for tree in trees:
-            node = 0
-            while tree["feature"][node] >= 0:
-                below = row[tree["feature"][node]] < np.float32(tree["threshold"][node])
-                node = tree["left"][node] if below else tree["right"][node]
-            total += tree["value"][node]
-        expected.append(total)
-    packed = pack(trees, NUM_FEATURES, "test")
-    np.testing.assert_array_equal(scores(packed, features), expected)
-    rows, values = new_rows(count, NUM_FEATURES), np.zeros(count)
-    rows[:count] = features
-    add_scores(packed, rows, count, values)
-    np.testing.assert_array_equal(values, expected)
-    assert [score(packed, row) for row in features] == expected
-
-
-def test_conditions_of_one_feature_are_tightened():
-    below = [Condition(2, True, 5.0), Condition(2, True, 3.0), Condition(1, False, 1.0)]
-    assert tighten(below) == (Condition(1, False, 1.0), Condition(2, True, 3.0))
-    assert tighten([*below, Condition(2, False, 3.0)]) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "met"),
-    [
-        ("job_sqrt_load < 2.9", 2.9, False),
-        ("job_sqrt_load <= 2.9", 2.9, True),
-        ("job_sqrt_load >= 2.9", 2.9, True),
-        ("job_sqrt_load > 2.9", 2.9, False),
-        ("job_sqrt_load>1e-3", 0.0011, True),
-        ("job_sqrt_load < 3 and job_sqrt_load >= 2", 2.5, True),
-        ("otherwise", 0.0, True),
-    ],
-)
-def test_text_is_read_as_it_is_written(text, value, met):
-    features = np.full((1, NUM_FEATURES), value, np.float32)
-    assert (first_rule([Rule(parse_conditions(text, "test"), 1.0)], features) == 0) == [met]
-
-
-@pytest.mark.parametrize("value", [0.1, 3.0, 1 / 3, 1e-7, 123456.78, 2.0**24 + 2, 0.0])
-def test_a_printed_threshold_is_the_one_that_runs(value):
-    condition = Condition(3, True, value)
-    (read,) = parse_conditions(str(condition), "test")
-    assert np.float32(read.threshold) == np.float32(value)
-    assert float(number(value)) == pytest.approx(value, rel=1e-6)
-
-
-def test_ranks_by_hand(files):
-    choices = read_choices(files[3], "stage", "train")
+def test_ranks_by_hand(fitted):
+    choices = fitted.task.dataset.rank
     first, second = 2, 3
     choices = choices._replace(
         features=choices.features[:5],
@@ -201,8 +180,8 @@ def test_ranks_by_hand(files):
     assert best_rows(choices).tolist() == [1, 2]
 
 
-def test_a_subset_keeps_whole_decisions(files):
-    choices = read_choices(files[3], "stage", "train")
+def test_a_subset_keeps_whole_decisions(fitted):
+    choices = fitted.task.dataset.rank
     keep = ~choices.trivial
     real = subset(choices, keep)
     assert len(real.chosen) == keep.sum()
@@ -231,12 +210,11 @@ def test_what_no_row_needs_is_dropped():
     assert simplify(rules, features) == [Rule((half,), 3.0), Rule((), 1.0)]
 
 
-def test_exported_boosted_trees_equal_xgboost(files, rows):
+def test_exported_boosted_trees_equal_xgboost(fitted, rows):
     import xgboost
 
-    choices = read_choices(files[3], "stage", "train")
-    booster = boosted_trees.train(choices, files[0].students.boosted_trees, 1)
-    trees = boosted_trees.export(booster)
+    booster = ranking.train(fitted.task.dataset.rank, FEATURES, SETTINGS["boosted_trees"], 1)
+    trees = ranking.export(booster)
     assert len(trees) == 12
     thresholds = np.array(
         [(f, t) for tree in trees for f, t in zip(tree["feature"], tree["threshold"], strict=True) if f >= 0]
@@ -248,12 +226,11 @@ def test_exported_boosted_trees_equal_xgboost(files, rows):
     np.testing.assert_allclose(tree_scores(trees, features), expected, atol=1e-5)
 
 
-def test_monotone_trees_keep_the_direction_of_every_feature(files, rows):
+def test_monotone_trees_keep_the_direction_of_every_feature(fitted, rows):
     """Whatever the other features are: more work left never raises the score, to be the source never lowers it."""
-    choices = read_choices(files[3], "stage", "train")
-    settings = files[0].students.boosted_trees
+    choices, settings = fitted.task.dataset.rank, SETTINGS["boosted_trees"]
     free, held = (
-        pack(boosted_trees.learn(choices, settings.model_copy(update={"monotone": monotone}), 1), NUM_FEATURES, "test")
+        pack(ranking.learn(choices, FEATURES, settings, 1, monotone=monotone), NUM_FEATURES, "test")
         for monotone in (False, True)
     )
     falls = {"free": 0, "held": 0}
@@ -287,15 +264,14 @@ def test_equal_leaves_of_the_limit_tree_are_merged():
         "right": [2, 0, 4, 0, 0],
         "value": [0.0, 0.301, 0.0, 0.498, 0.502],
     }
-    assert [(str(rule), rule.value) for rule in as_list(limit_tree.merge(tree))] == [
+    assert [(rule.text(FEATURE_NAMES), rule.value) for rule in as_list(limit_tree.merge(tree))] == [
         ("job_is_source < 0.5", 0.3),
         ("otherwise", 0.5),
     ]
 
 
-def test_limits_follow_the_expert(files):
-    dataset = read_dataset(files[3], "train", 4)
-    sizes = [len(rules) for rules in limit_tree.variants(dataset, 6)]
+def test_levels_follow_the_expert(fitted):
+    sizes = [len(rules) for rules in limit_tree.variants(fitted.task.dataset, 6)]
     assert sizes[0] == 1
     assert sizes == sorted(sizes)
     assert max(sizes) <= 6
@@ -316,16 +292,16 @@ def test_polishing_finds_a_threshold_and_drops_what_is_useless():
 
     features = np.random.default_rng(0).random((50, NUM_FEATURES)).astype(np.float32)
     settings = RuleListParams(max_rules=2, polish_rounds=10)
-    polished = rule_list.polish(rules, costs, Columns(features), settings)
+    polished = polishing.polish(rules, costs, Columns(features), settings)
     assert polished[0].conditions == (Condition(2, True, pytest.approx(2.0, abs=0.1)),)
-    assert rule_list.polish(rules, costs, Columns(features), RuleListParams(polish_rounds=0)) == rules
+    assert polishing.polish(rules, costs, Columns(features), RuleListParams(polish_rounds=0)) == rules
 
 
 def test_neighbours_are_lists_that_end_and_are_no_longer_than_allowed():
     rules = [Rule((Condition(0, True, 1.0),), 2.0), Rule((Condition(1, True, 1.0),), 1.0), Rule((), 0.0)]
-    found = rule_list.neighbours(rules, Columns(np.zeros((2, NUM_FEATURES), np.float32)), 4)
+    found = polishing.neighbours(rules, Columns(np.zeros((2, NUM_FEATURES), np.float32)), 4)
     assert {len(changed) for changed in found} == {1, 2, 3, 4}
-    assert {len(changed) for changed in rule_list.neighbours(rules, Columns(np.ones((2, 25))), 3)} == {1, 2, 3}
+    assert {len(changed) for changed in polishing.neighbours(rules, Columns(np.ones((2, 25))), 3)} == {1, 2, 3}
     for changed in found:
         assert [bool(rule.conditions) for rule in changed] == [True] * (len(changed) - 1) + [False]
         assert [rule.value for rule in changed] == sorted((rule.value for rule in changed), reverse=True)
@@ -343,52 +319,67 @@ def test_rules_are_put_in_the_order_that_serves_best():
         features, np.arange(0, 31, 3), best, *np.zeros((2, 30), int), score, score, *np.zeros((2, 10), int), score[:10]
     )
     conditions = [(Condition(feature, False, 1.0),) for feature in (1, 0, 2)]
-    mined = [rule_list.Mined(c, first_rule([Rule(c, 1.0)], features) == 0) for c in conditions]
-    rules = rule_list.assemble(mined, choices, RuleListParams(max_rules=8))
-    assert [str(rule) for rule in rules] == [str(Rule(conditions[1], 0)), str(Rule(conditions[0], 0)), "otherwise"]
-    assert len(rule_list.assemble(mined, choices, RuleListParams(max_rules=2))) == 2
+    mined = [Mined(c, first_rule([Rule(c, 1.0)], features) == 0) for c in conditions]
+    rules = assemble(mined, choices, RuleListParams(max_rules=8))
+    assert [rule.conditions for rule in rules] == [conditions[1], conditions[0], ()]
+    assert len(assemble(mined, choices, RuleListParams(max_rules=2))) == 2
 
 
-def test_a_race_gives_up_on_who_falls_behind(files):
-    _, trace, drawn, _, folder = files
-    profiles, episodes = load_inputs(trace, drawn)
-    bench = Bench(profiles, episodes.split("train"), episodes.split("validation"))
-    student = load_policy(folder / "rule_list.json")
+def test_a_race_gives_up_on_who_falls_behind(fitted):
+    bench, student = fitted.task.bench, load_policy(fitted.folder / "rule_list.json")
     whole = bench.race(student)
-    assert whole.shape == (8,)
-    assert whole.mean() == bench.train_jct_s(student)
+    assert whole.shape == (4,)
+    assert whole.mean() == bench.train_cost(student)
     np.testing.assert_array_equal(bench.race(student, whole), whole)
     assert bench.race(student, 0.9 * whole) is None
 
 
-@pytest.mark.parametrize("name", ["rule_list", "boosted_trees"])
-def test_students_schedule_about_as_well_as_the_expert(files, name):
-    _, trace, drawn, _, folder = files
-    profiles, episodes = load_inputs(trace, drawn)
-    student = load_any(folder / f"{name}.json")
-    assert (student.name, student.kind, student.mode) == (name, "student", "argmax")
-    jct = {
-        policy.name: np.mean([r.avg_jct_s for r in policy.run(profiles, episodes.split("validation"))])
-        for policy in (student, heuristic("capped_srpt"), heuristic("fifo"))
-    }
-    assert jct[name] < 1.1 * jct["capped_srpt"]
-    assert jct[name] < jct["fifo"]
+def test_a_measure_may_be_better_when_it_is_higher(fitted):
+    """Its cost is negative; a race is still lost by who is worse, and the cost at the end is told as the measure."""
+    student, bench = load_policy(fitted.folder / "rule_list.json"), fitted.task.bench
+    upwards = replace(bench, measure=bench.measure._replace(lower_is_better=False))
+    assert upwards.validation_cost(student) == -bench.validation_cost(student)
+    assert upwards.value(upwards.train_cost(student)) == bench.train_cost(student)
+    whole = upwards.race(student)
+    assert upwards.race(student, 1.1 * whole) is None
+    assert upwards.race(student, 0.9 * whole) is not None
+    assert worse_by(10.0, 0.1) == pytest.approx(11) and worse_by(-10.0, 0.1) == pytest.approx(-9)
+    assert smallest_good([("a", -9.0), ("b", -9.96), ("c", -10.0)], 0.01) == ("b", -9.96)
 
 
-def test_printed_rules_are_what_runs(files, rows):
+@pytest.mark.parametrize("name", list(STUDENTS))
+@pytest.mark.parametrize("case", ["fitted", "idle"])
+def test_students_schedule_about_as_well_as_the_expert(case, name, request):
+    bench, student = (found := request.getfixturevalue(case)).task.bench, load_policy(found.folder / f"{name}.json")
+    assert (student.name, student.kind, student.mode, student.none) == (name, "student", "argmax", case == "idle")
+    expert = EXPERTS[case == "idle"]
+    cost = {p.name: bench.validation_cost(p) for p in (student, expert, heuristic("fifo"))}
+    assert cost[name] < 1.1 * cost[expert.name]
+    assert cost[name] < cost["fifo"]
+
+
+@pytest.mark.parametrize("case", ["fitted", "idle"])
+def test_printed_rules_are_what_runs(case, request):
     """Read the rules of the text as a person does, and score every candidate by hand."""
-    text = (files[4] / "rule_list.txt").read_text()
-    student = load_policy(files[4] / "rule_list.json")
-    assert text == students.show(files[4] / "rule_list.json")
-    stage_part, limit_part = text.split("How many executors")
+    task, folder = request.getfixturevalue(case)
+    rows = without_none(task.dataset.rank).features
+    text = (folder / "rule_list.txt").read_text()
+    student = load_policy(folder / "rule_list.json")
+    assert text == students.show(folder / "rule_list.json")
+    rank_part, level_part = text.split("How many executors")
+    above, idles, _ = rank_part.partition("below here: leave the executors idle")
+    scored = student.scores(rows)
+    numbered_lines = re.findall(r"\n +(\d+)\. ", above if idles else rank_part)
+    assert sum(rule.value > 0 for rule in student.scorers["stage"].rules) == len(numbered_lines) or not student.none
     units = {feature.name: feature.unit for feature in FEATURES}
+    rank_part = rank_part.replace("     below here: leave the executors idle\n", "")
     for part, values in (
-        (stage_part, student.scores(rows)),
-        (limit_part.split("What the features")[0], student.limit_share(rows)),
+        (rank_part, scored),
+        (level_part.split("What the features")[0], student.level_share(rows)),
     ):
-        numbered = re.split(r"\n +\d+\. ", re.sub(r"\n {8}", " ", part))[1:]
+        lines = re.split(r"\n +\d+\. ", re.sub(r"\n {8}", " ", part))[1:]
         rules = []
-        for line in numbered:
+        for line in lines:
             condition, result = line.split("  ->  ") if "  ->  " in line else line.split(" -> ")
             found = re.search(r"score (-?[\d.]+)|([\d.]+) % of the executors", result)
             value = float(found[1]) if found[1] else float(found[2]) / 100
@@ -406,9 +397,9 @@ def test_printed_rules_are_what_runs(files, rows):
             assert first == pytest.approx(expected)
 
 
-def test_a_patched_condition_changes_the_decision(files, tmp_path, rows):
-    content = json.loads((files[4] / "rule_list.json").read_text())
-    content["rules"] = [{"if": "stage_tasks_left >= 20", "score": 1}, {"if": "otherwise", "score": 0}]
+def test_a_patched_condition_changes_the_decision(fitted, tmp_path, rows):
+    content = json.loads((fitted.folder / "rule_list.json").read_text())
+    content["stage"]["rules"] = [{"if": "stage_tasks_left >= 20", "then": 1}, {"if": "otherwise", "then": 0}]
     path = tmp_path / "patched.json"
     path.write_text(json.dumps(content))
     features = rows[:2].copy()
@@ -418,35 +409,36 @@ def test_a_patched_condition_changes_the_decision(files, tmp_path, rows):
     assert load_policy(path).scores(features).tolist() == [1, 0]
 
 
-def test_trees_name_their_features_by_the_list_of_the_file(files, tmp_path, rows):
-    content = json.loads((files[4] / "boosted_trees.json").read_text())
-    expected = load_policy(files[4] / "boosted_trees.json").scores(rows)
+def test_trees_name_their_features_by_the_list_of_the_file(fitted, tmp_path, rows):
+    content = json.loads((fitted.folder / "boosted_trees.json").read_text())
+    expected = load_policy(fitted.folder / "boosted_trees.json").scores(rows)
     order = np.random.default_rng(0).permutation(NUM_FEATURES)
-    content["features"] = [FEATURE_NAMES[i] for i in order]
+    content["stage"]["features"] = [FEATURE_NAMES[i] for i in order]
     for tree in content["stage"]["trees"]:
         tree["feature"] = [f if f < 0 else int(np.flatnonzero(order == f)[0]) for f in tree["feature"]]
     (tmp_path / "renumbered.json").write_text(json.dumps(content))
     np.testing.assert_array_equal(load_policy(tmp_path / "renumbered.json").scores(rows), expected)
 
 
-def test_the_same_work_gives_the_same_bytes(files, tmp_path):
-    params, trace, drawn, logged, folder = files
-    students.fit(params, trace, drawn, None, "capped_srpt", logged, tmp_path)
-    names = sorted(path.name for path in folder.iterdir())
+def test_the_same_work_gives_the_same_bytes(fitted, tmp_path):
+    fit_both(Toys(idling=False), tmp_path)
+    names = sorted(path.name for path in fitted.folder.iterdir())
     assert names == ["boosted_trees.json", "boosted_trees.txt", "rule_list.json", "rule_list.txt"]
     for name in names:
-        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
+        assert (tmp_path / name).read_bytes() == (fitted.folder / name).read_bytes(), name
 
 
-def test_a_written_student_reads_back_the_same(files, tmp_path):
-    for name in ("rule_list", "boosted_trees"):
-        path = files[4] / f"{name}.json"
-        load_policy(path).write(tmp_path / "again.json")
-        assert (tmp_path / "again.json").read_text() == path.read_text()
+@pytest.mark.parametrize("name", list(STUDENTS))
+@pytest.mark.parametrize("case", ["fitted", "idle"])
+def test_a_written_student_reads_back_the_same(case, name, request, tmp_path):
+    path = request.getfixturevalue(case).folder / f"{name}.json"
+    load_policy(path).write(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == path.read_text()
+    assert json.loads(path.read_text())["problem"] == "dag_jobs"
 
 
-def test_the_text_of_boosted_trees_tells_what_they_look_at(files):
-    text = students.show(files[4] / "boosted_trees.json")
+def test_the_text_of_boosted_trees_tells_what_they_look_at(fitted):
+    text = students.show(fitted.folder / "boosted_trees.json")
     assert "sum over 12 trees" in text
     assert "Tree 1 of 12 adds" in text
     assert "% of the executors" in text
@@ -457,24 +449,29 @@ def test_the_text_of_boosted_trees_tells_what_they_look_at(files):
     [
         ({"kind": "teacher"}, "no student"),
         ({"name": 3}, "name: a text expected"),
+        ({"problem": 3}, "problem: a text expected"),
+        ({"problem": "dag_job"}, "unknown problem 'dag_job': known are .*; did you mean dag_jobs?"),
+        ({"none": "yes"}, "none: true or false expected"),
+        ({"stage": None}, "stage: weights by feature, a number, or an object with weights or rules"),
+        ({"stage": {"rules": [], "trees": []}}, "stage: give either 'rules' or 'trees', and not both"),
         ({"features": ["job_age"]}, "unknown feature 'job_age'; did you mean job_age_s"),
-        ({"features": None}, "features: a list of names expected"),
-        ({"stage": {"trees": []}}, "either 'rules' or 'stage'"),
-        ({"rules": []}, "rules: a list of rules expected"),
+        ({"features": 3}, "features: a list of names expected"),
+        ({"rules": []}, "give either 'rules' or 'stage', and not both"),
+        ({"stage": {"rules": []}}, "stage.rules: a list of rules expected"),
         (
-            {"rules": [{"if": "job_age_s ? 3", "score": 1}]},
-            r"rules\[0\]: 'job_age_s \? 3': expected `feature < number`",
+            {"stage": {"rules": [{"if": "job_age_s ? 3", "then": 1}]}},
+            r"stage\.rules\[0\]: 'job_age_s \? 3': expected `feature < number`",
         ),
-        ({"rules": [{"if": "job_age_s < 1e", "score": 1}]}, "expected `feature < number`"),
-        ({"rules": [{"if": "job_ages < 3", "score": 1}]}, "unknown feature 'job_ages'; did you mean job_age_s"),
-        ({"rules": [{"if": "job_age_s < 3", "score": "high"}]}, "score: a number expected"),
-        ({"rules": [{"if": "job_age_s < 3", "score": 1}]}, "the last rule must be `otherwise`"),
-        ({"rules": [{"score": 1}]}, "if: a text expected"),
-        ({"limit_rules": [{"if": "otherwise", "score": 1}]}, r"limit_rules\[0\]: limit_share: a number expected"),
+        ({"stage": {"rules": [{"if": "job_age_s < 1e", "then": 1}]}}, "expected `feature < number`"),
+        ({"stage": {"rules": [{"if": "job_ages < 3", "then": 1}]}}, "'job_ages'; did you mean job_age_s"),
+        ({"stage": {"rules": [{"if": "job_age_s < 3", "then": "high"}]}}, "then: a number expected"),
+        ({"stage": {"rules": [{"if": "job_age_s < 3", "then": 1}]}}, "the last rule must be `otherwise`"),
+        ({"stage": {"rules": [{"then": 1}]}}, "if: a text expected"),
+        ({"limit": {"rules": [{"if": "otherwise"}]}}, r"limit\.rules\[0\]: then: a number expected"),
     ],
 )
-def test_a_broken_file_is_told_in_one_line(files, tmp_path, change, message):
-    content = json.loads((files[4] / "rule_list.json").read_text()) | change
+def test_a_broken_file_is_told_in_one_line(fitted, tmp_path, change, message):
+    content = json.loads((fitted.folder / "rule_list.json").read_text()) | change
     path = tmp_path / "broken.json"
     path.write_text(json.dumps(content))
     with pytest.raises(ClearschedError, match=message) as raised:
@@ -493,8 +490,8 @@ def test_a_broken_file_is_told_in_one_line(files, tmp_path, change, message):
         ({"value": ["a", 0, 0]}, "needs the lists"),
     ],
 )
-def test_a_broken_tree_is_told_in_one_line(files, tmp_path, tree, message):
-    content = json.loads((files[4] / "boosted_trees.json").read_text())
+def test_a_broken_tree_is_told_in_one_line(fitted, tmp_path, tree, message):
+    content = json.loads((fitted.folder / "boosted_trees.json").read_text())
     whole = {"feature": [0, -1, -1], "threshold": [1, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0], "value": [0, 1, 2]}
     content["stage"]["trees"] = [whole | tree]
     path = tmp_path / "broken.json"
@@ -503,7 +500,7 @@ def test_a_broken_tree_is_told_in_one_line(files, tmp_path, tree, message):
         load_policy(path)
 
 
-def test_missing_files_are_told_in_one_line(tmp_path):
+def test_missing_files_are_told_in_one_line(fitted, tmp_path):
     with pytest.raises(ClearschedError, match="no such file"):
         load_policy(tmp_path / "none.json")
     (tmp_path / "cut.json").write_text('{"name": ')
@@ -512,11 +509,216 @@ def test_missing_files_are_told_in_one_line(tmp_path):
     (tmp_path / "list.json").write_text("[]")
     with pytest.raises(ClearschedError, match="no student"):
         load_policy(tmp_path / "list.json")
+    content = json.loads((fitted.folder / "rule_list.json").read_text())
+    del content["limit"]
+    (tmp_path / "half.json").write_text(json.dumps(content))
+    with pytest.raises(ClearschedError, match="limit: missing: dag_jobs asks 'How many executors"):
+        load_policy(tmp_path / "half.json")
 
 
-def test_a_log_of_another_cluster_is_refused(files, tmp_path):
-    params, trace, _, logged, _ = files
-    other = params.model_copy(update={"workload": params.workload.model_copy(update={"executors": 5})})
-    workloads.build(other, trace, tmp_path / "workloads.parquet")
-    with pytest.raises(ClearschedError, match="logged on 4 executors"):
-        students.fit(other, trace, tmp_path / "workloads.parquet", None, "capped_srpt", logged, tmp_path)
+def test_a_log_of_another_cluster_is_refused(monkeypatch):
+    logged = {"problem": "dag_jobs", "facts": {"num_executors": 5}}
+    monkeypatch.setattr("clearsched.students.fitting.read_metadata", lambda path: logged)
+    instance = Toys(idling=False)
+    with pytest.raises(ClearschedError, match="decisions: logged with num_executors 5, workloads has 4; log again"):
+        check_log(Path("decisions"), PROBLEM, instance, Path("workloads"))
+    logged["facts"] = {"num_executors": 4}
+    check_log(Path("decisions"), PROBLEM, instance, Path("workloads"))
+    logged["problem"] = "others"
+    with pytest.raises(ClearschedError, match="decisions: decisions of the problem others, not of dag_jobs"):
+        check_log(Path("decisions"), PROBLEM, instance, Path("workloads"))
+
+
+def test_a_student_of_another_problem_is_refused(fitted):
+    path = fitted.folder / "rule_list.json"
+    assert load_policy(path, PROBLEM).problem is PROBLEM
+    with pytest.raises(ClearschedError, match="a student of the problem 'dag_jobs', not of 'beds'") as raised:
+        load_policy(path, Beds())
+    assert str(raised.value).startswith(f"{path}: ")
+
+
+# Files of the first format -------------------------------------------------------------------------------------------
+
+
+def as_before(content: dict, folder: Path) -> Path:
+    """A student's file as it was written before choices had names."""
+    shared = {key: value for key, value in content.items() if key not in ("problem", "none", "stage", "limit", "most")}
+    older = {**shared, "features": list(FEATURE_NAMES), "num_executors": content["most"]}
+    for key, choice, value in (("rules", "stage", "score"), ("limit_rules", "limit", "limit_share")):
+        section = content[choice]
+        if "trees" in section:
+            older[choice] = {"trees": section["trees"]}
+        else:
+            told = {"if": "if", "then": value, "share": "share"}
+            older[key] = [{told[k]: v for k, v in rule.items()} for rule in section["rules"]]
+    path = folder / "older.json"
+    path.write_text(json.dumps(older))
+    return path
+
+
+@pytest.mark.parametrize("name", list(STUDENTS))
+def test_older_files_run_and_read_the_same(fitted, tmp_path, rows, name):
+    path = fitted.folder / f"{name}.json"
+    older, student = load_policy(as_before(json.loads(path.read_text()), tmp_path)), load_policy(path)
+    assert (older.problem, older.none) == (PROBLEM, False)
+    np.testing.assert_array_equal(older.scores(rows), student.scores(rows))
+    np.testing.assert_array_equal(older.level_share(rows), student.level_share(rows))
+    assert render(older) == render(student)
+    older.write(tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text()) == json.loads(path.read_text())
+
+
+# "None of these" -----------------------------------------------------------------------------------------------------
+
+
+def test_none_is_learned_as_a_score_of_0(idle):
+    """The trees tell candidates from none as xgboost does, which sees a row without a value."""
+    import xgboost
+
+    choices = idle.task.dataset.rank
+    assert choices.is_none[choices.chosen].any(), "the expert leaves executors idle at times"
+    booster = ranking.train(choices, FEATURES, SETTINGS["boosted_trees"], 1)
+    told = booster.predict(xgboost.DMatrix(choices.features), output_margin=True).astype(float)
+    of_none = told[choices.is_none]
+    assert np.ptp(of_none) == 0
+    assert ranking.score_of_missing(booster) == pytest.approx(of_none[0], abs=1e-6)
+    student = load_policy(idle.folder / "boosted_trees.json")
+    again = ranking.rescored(choices, FEATURES, SETTINGS["boosted_trees"], 1)
+    for found in (student.scores(choices.features), again.score):
+        assert (found[choices.is_none] == 0).all()
+        np.testing.assert_allclose(found[~choices.is_none], told[~choices.is_none] - of_none[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", list(STUDENTS))
+def test_students_learn_when_to_idle(idle, kind):
+    """They answer none about where the expert did. Polishing may undo it: these toys are better off without."""
+    task, choices = task_of(kind, idle.task.bench.instance), idle.task.dataset.rank
+    if kind == "rule_list":
+        task = replace(task, settings=task.settings.model_copy(update={"polish_rounds": 0, "max_rules": 6}))
+    student = load(f"{STUDENTS[kind].module}:learn")(task)
+    assert ("below here: leave" in render(student)) == (kind == "rule_list")
+    asked = np.flatnonzero(np.add.reduceat(choices.is_none.astype(int), choices.starts[:-1]))
+    score = student.scores(choices.features)
+    bounds = zip(choices.starts[asked], choices.starts[asked + 1], strict=True)
+    idles = np.array([score[first : last - 1].max() for first, last in bounds]) <= 0
+    wanted = choices.is_none[choices.chosen[asked]]
+    assert idles[wanted].mean() > 0.5 > 0.1 > idles[~wanted].mean()
+
+
+@pytest.mark.parametrize("weight", [1.0, -1.0])
+def test_none_is_never_answered_when_it_is_refused(weight):
+    """A student that always idles ends its episodes: the simulator takes its best candidate when nothing else comes."""
+    instance = Toys(idling=True)
+    scorers = {"stage": WeightedSum({"constant": weight}), "limit": WeightedSum({"constant": 0.3})}
+    student = Student("test", PROBLEM, scorers, none=True)
+    lockstep, answered = instance.lockstep(instance.split("validation")), set()
+    while lockstep.advance():
+        seen, answers = lockstep.observe(), lockstep.ask(student.compiled)
+        assert not np.any((answers.candidate == NONE) & ~seen.none_allowed)
+        assert np.all((answers.candidate == NONE) == (seen.none_allowed if weight < 0 else False))
+        answered |= set((answers.candidate == NONE).tolist())
+        lockstep.answer(answers)
+    assert answered == ({True, False} if weight < 0 else {False})
+    scores = student.scores(np.array([[0.0] * NUM_FEATURES, [np.nan] * NUM_FEATURES], np.float32))
+    assert scores.tolist() == [weight, 0.0]
+    assert replace(student, none=False).scores(np.full((1, NUM_FEATURES), np.nan, np.float32)).tolist() == [-np.inf]
+
+
+def test_a_problem_without_such_an_answer_has_no_student_that_gives_it(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"kind": "formula", "none": True, "problem": "beds", "bed": {"stay_d": -1}}))
+    with pytest.raises(
+        ClearschedError, match="none: true or false expected, and true only where 'bed' has such an answer"
+    ):
+        load_policy(path, Beds())
+
+
+def test_rules_without_none_are_told_from_those_above_it():
+    rules = [Rule((Condition(i, True, 1.0),), value) for i, value in enumerate((7.0, 2.0, 2.0, 0.5))] + [Rule((), -3.0)]
+    assert [rule.value for rule in numbered(rules, none=False)] == [3, 2, 2, 1, 0]
+    assert [rule.value for rule in numbered(rules, none=True)] == [3, 2, 2, 1, -1]
+    rules[3] = rules[3]._replace(value=0.0)  # not above 0
+    assert [rule.value for rule in numbered(rules, none=True)] == [2, 1, 1, -1, -2]
+    assert none_place(numbered(rules, none=True)) == 3
+
+
+def test_none_is_placed_where_it_lowers_the_regret_most():
+    """Of ten decisions six have a candidate with feature 0, which is better than none; the others are worse."""
+    features = np.full((20, NUM_FEATURES), np.nan, np.float32)
+    features[::2] = 0
+    features[0:12:2, 0] = 1
+    candidate = np.where(np.arange(20) % 2, NONE, 0)
+    score = np.where(np.arange(20) % 2, 0.0, np.where(np.arange(20) < 12, 2.0, -2.0))
+    chosen = np.where(np.arange(10) < 6, np.arange(10) * 2, np.arange(10) * 2 + 1)
+    choices = Choices(
+        features, np.arange(0, 21, 2), chosen, candidate, candidate, score, score, *np.zeros((2, 10), int), score[:10]
+    )
+    condition = (Condition(0, False, 1.0),)
+    mined = [Mined(condition, first_rule([Rule(condition, 1.0)], features[::2]) == 0)]
+    rules = assemble(mined, choices, RuleListParams())
+    assert rules == [Rule(condition, 1.0), Rule((), -1.0)]
+    candidates = without_none(choices)
+    assert len(candidates.features) == 10 and candidates.trivial.all()
+    np.testing.assert_array_equal(candidates.chosen, np.arange(10))
+    moved = polishing.neighbours(rules, Columns(features[::2]), 8, none=True)[:2]
+    assert [[rule.value for rule in option] for option in moved] == [[2, 1], [-1, -2]]
+    for option in polishing.neighbours(rules, Columns(features[::2]), 8, none=True)[2:]:
+        assert [rule.value > 0 for rule in option] in ([False], [True], [True, False], [True, True, False])
+
+
+# A problem with one choice -------------------------------------------------------------------------------------------
+
+
+class Beds:
+    """Who gets the bed: a rank choice alone, and a measure of which more is better."""
+
+    name = "beds"
+    choices = (Choice("bed", "rank", "Who gets the bed?", (FEATURES[6]._replace(name="stay_d", unit="d"),)),)
+    measures = (Measure("patients", "", "patients treated", "patients", lower_is_better=False),)
+
+    def compile(self, rank: Any, level: Any) -> Any:
+        return rank, level
+
+
+class Ward:
+    """Its instance: of each decision the patient whom the student prefers is treated for a short stay only."""
+
+    most = 0
+
+    def __init__(self, features: np.ndarray) -> None:
+        self.features = features
+
+    def simulate(self, policy: Any, episodes: Sequence[int], *, record: bool = False) -> list[Any]:
+        from clearsched.compiled.scoring import scores_of
+
+        rank, _ = policy
+        chosen = [rows[scores_of(rank, rows).argmax(), 0] for rows in (self.features[e : e + 4] for e in episodes)]
+        return [SimpleNamespace(measures={"patients": 1 / stay}) for stay in chosen]
+
+
+@pytest.mark.parametrize("kind", list(STUDENTS))
+def test_a_problem_with_a_rank_choice_alone_is_learned(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    features = rng.integers(1, 60, size=(400, 1)).astype(np.float32)
+    starts = np.arange(0, 401, 4)
+    score = np.zeros(400)
+    chosen = np.array([a + features[a : a + 4, 0].argmin() for a in starts[:-1]])
+    score[chosen] = 1
+    ids = np.tile(np.arange(4), 100)
+    rank = Choices(features, starts, chosen, ids, ids, score, score, *np.zeros((2, 100), int), score[:100])
+    problem, episodes = Beds(), starts[:8].tolist()
+    bench = Bench(Ward(features), problem.measures[0], episodes, episodes)
+    dataset = Dataset(rank, None, 0, problem.choices)
+    common = SimpleNamespace(limit_tree=LimitTreeParams(), dagger_rounds=0, dagger_episodes=1)
+    task = Task(kind, problem, dataset, bench, SETTINGS[kind], common, 1)
+    student = improve(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
+    right = [rows[student.scores(rows).argmax()] == rows.min() for rows in (features[a : a + 4] for a in starts[:-1])]
+    assert np.mean(right) > 0.5
+    assert student.evidence["validation_patients"][0] > 0
+    student.write(tmp_path / "beds.json")
+    again = load_policy(tmp_path / "beds.json", problem)
+    np.testing.assert_array_equal(again.scores(features), student.scores(features))
+    assert render(again) == render(student)
+    assert "stay_d" in render(student) and "executors" not in render(student)
+    with pytest.raises(ClearschedError, match="beds has no choice of a level"):
+        student.level_share(features)

@@ -13,3 +13,4 @@ class Feature(NamedTuple):
     meaning: str
     formula: str = ""  # Python, in the names of the quantities; computed in float64 and stored as float32
     monotone: int = 0  # +1: more of it, all else equal, makes a candidate the better choice; -1: less of it; 0: either
+    per_decision: bool = False  # all candidates of a decision share it: it can't tell one from another

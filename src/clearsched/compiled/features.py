@@ -37,8 +37,8 @@ def docs_tables(features: Sequence[Feature], quantities: Mapping[str, Mapping[st
     """The features, and under each title the quantities in their formulas, as Markdown tables."""
     directions = {+1: "more", -1: "less", 0: ""}
     lines = ["| feature | unit | meaning | formula | better |", "|---|---|---|---|---|"]
-    for name, unit, meaning, formula, monotone in features:
-        lines.append(f"| `{name}` | {unit} | {meaning} | `{formula}` | {directions[monotone]} |")
+    for f in features:
+        lines.append(f"| `{f.name}` | {f.unit} | {f.meaning} | `{f.formula}` | {directions[f.monotone]} |")
     for title, named in quantities.items():
         lines += ["", f"| quantity in the formulas{title} | meaning |", "|---|---|"]
         lines += [f"| `{name}` | {meaning} |" for name, meaning in named.items()]

@@ -110,18 +110,6 @@ NO_TREES = pack([], 0, "")
 
 
 @compiled
-def score(trees: Trees, row: np.ndarray) -> float:
-    """Score of one row, float32[F], node by node."""
-    total = 0.0
-    for t in range(len(trees.root)):
-        node = trees.root[t]
-        while trees.feature[node] != LEAF:
-            node = trees.left[node] if row[trees.feature[node]] < trees.threshold[node] else trees.right[node]
-        total += trees.value[node]
-    return total
-
-
-@compiled
 def add_scores(trees: Trees, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Add the score of the first `count` rows of float32[n, F] to `values`, tree by tree.
 

@@ -8,58 +8,69 @@ from typing import TypeVar
 
 import numpy as np
 
-from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.students.policy import Student
+from clearsched.problems.policy import Policy
+from clearsched.problems.problem import Episode, Instance, Measure
 
 Item = TypeVar("Item")
 
 BEHIND = 0.003
-"""Share of the JCT by which a student may lag after a quarter of a race without being given up."""
+"""Share of the cost by which a student may lag after a quarter of a race without being given up."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Episodes to try a student on.
+    """Episodes to try a student on. Its *cost* is the measure, negative where higher values are better.
 
     Attributes:
-        profiles: the trace.
+        instance: what runs the episodes.
+        measure: what a student is judged by.
         train: episodes on which a fit compares its own variants.
         validation: episodes on which the rounds of a fit are compared.
     """
 
-    profiles: Profiles
-    train: Sequence[Workload]
-    validation: Sequence[Workload]
+    instance: Instance
+    measure: Measure
+    train: Sequence[Episode]
+    validation: Sequence[Episode]
 
-    def train_jct_s(self, student: Student) -> float:
-        """Mean job completion time on the training episodes, s."""
-        return float(self._jct_s(student, self.train).mean())
+    def train_cost(self, student: Policy) -> float:
+        """Mean cost of the training episodes, in the unit of the measure."""
+        return float(self._costs(student, self.train).mean())
 
-    def validation_jct_s(self, student: Student) -> float:
-        """Mean job completion time on the validation episodes, s."""
-        return float(self._jct_s(student, self.validation).mean())
+    def validation_cost(self, student: Policy) -> float:
+        """Mean cost of the validation episodes, in the unit of the measure."""
+        return float(self._costs(student, self.validation).mean())
 
-    def race(self, student: Student, rival: np.ndarray | None = None) -> np.ndarray | None:
-        """Mean JCT of each training episode, float64[episodes], s; None if the student falls behind `rival` early.
+    def race(self, student: Policy, rival: np.ndarray | None = None) -> np.ndarray | None:
+        """Cost of each training episode, float64[episodes]; None if the student falls behind `rival` early.
 
         Args:
             student: who runs.
             rival: what an earlier race returned. The race ends after a quarter of the episodes if the student is more
-                than `BEHIND` slower on them, since the same episodes tell good changes from bad ones quickly.
+                than `BEHIND` worse on them, since the same episodes tell good changes from bad ones quickly.
         """
         heat = max(1, len(self.train) // 4)
-        first = self._jct_s(student, self.train[:heat])
-        if rival is not None and first.mean() > rival[:heat].mean() * (1 + BEHIND):
+        first = self._costs(student, self.train[:heat])
+        if rival is not None and first.mean() > worse_by(rival[:heat].mean(), BEHIND):
             return None
-        return np.concatenate([first, self._jct_s(student, self.train[heat:])])
+        return np.concatenate([first, self._costs(student, self.train[heat:])])
 
-    def _jct_s(self, student: Student, episodes: Sequence[Workload]) -> np.ndarray:
-        return np.array([result.avg_jct_s for result in student.run(self.profiles, episodes)])
+    def value(self, cost: float) -> float:
+        """The measure that a cost stands for."""
+        return cost if self.measure.lower_is_better else -cost
+
+    def _costs(self, student: Policy, episodes: Sequence[Episode]) -> np.ndarray:
+        outcomes = student.run(self.instance, episodes)
+        return np.array([self.value(outcome.measures[self.measure.name]) for outcome in outcomes])
+
+
+def worse_by(cost: float, share: float) -> float:
+    """A cost that is higher by a share of its size (lower for a negative share), whatever its sign."""
+    return cost * (1 + share) if cost >= 0 else cost * (1 - share)
 
 
 def smallest_good(items: Iterable[tuple[Item, float]], tolerance: float) -> tuple[Item, float]:
     """The first item whose cost is within a share `tolerance` of the lowest: the simplest, if sorted so."""
     found = list(items)
-    bar = min(cost for _, cost in found) * (1 + tolerance)
+    bar = worse_by(min(cost for _, cost in found), tolerance)
     return next((item, cost) for item, cost in found if cost <= bar)

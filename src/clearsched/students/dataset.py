@@ -4,86 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.decisions.reader import Choices, join, read_choices
-from clearsched.decisions.recording import Decision
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.decisions.choices import Choices, join
+from clearsched.decisions.reader import read_choices
+from clearsched.errors import ClearschedError
+from clearsched.problems.problem import Choice, Problem
+
+PER_ROW = ("features", "candidate", "group", "score", "probability")
+"""The fields of `Choices` that have an entry a row."""
 
 
 class Dataset(NamedTuple):
-    """Decisions by kind of choice."""
+    """Decisions by the form of the choice."""
 
-    stage: Choices  # which of the candidate stages
-    limit: Choices  # which of the limits, for the stage that the expert chose
-    num_executors: int
+    rank: Choices  # which of the candidates, or none of them
+    level: Choices | None  # which of the levels, for the candidate that the expert chose; None where there is none
+    most: int  # the most that a level can be: the whole that its shares are of
+    choices: tuple[Choice, ...]
 
-    def with_decisions(self, decisions: Iterable[Decision]) -> Dataset:
-        """This set and further decisions."""
-        stage, limit = collect(decisions)
-        return Dataset(join([self.stage, stage]), join([self.limit, limit]), self.num_executors)
+    @property
+    def none(self) -> bool:
+        """Whether the expert ever could answer "none of these"."""
+        return bool(self.rank.is_none.any())
+
+    def with_decisions(self, decisions: Iterable[Any]) -> Dataset:
+        """This set and further decisions, as `decisions.recording.record` gives them."""
+        from clearsched.decisions.recording import collect  # it brings torch, which a fit without DAgger does not need
+
+        count = self.rank.features.shape[1]
+        rank, level = collect(decisions, count)
+        joined = None if self.level is None else join([self.level, level], count)
+        return self._replace(rank=join([self.rank, rank], count), level=joined)
 
 
-def read_dataset(path: Path, split: str, num_executors: int) -> Dataset:
+def read_dataset(path: Path, problem: Problem, split: str, most: int) -> Dataset:
     """The decisions of a split of the log.
 
     Raises:
-        ClearschedError: the file is missing, truncated or no decision log.
+        ClearschedError: the file is missing, truncated or no decision log, or has no decision of the split.
     """
-    return Dataset(read_choices(path, "stage", split), read_choices(path, "limit", split), num_executors)
-
-
-def collect(decisions: Iterable[Decision]) -> tuple[Choices, Choices]:
-    """Decisions as the arrays that `read_choices` would give for them: stages, limits."""
-    found = list(decisions)
-    answers = [decision.answer for decision in found]
-    rows = [np.broadcast_to(d.features[d.answer.candidate], (len(d.answer.limits), len(FEATURE_NAMES))) for d in found]
-    stage = _choices(
-        found,
-        [d.features for d in found],
-        np.array([answer.candidate for answer in answers], np.int64),
-        [d.stages for d in found],
-        [d.jobs for d in found],
-        [answer.stage_score for answer in answers],
-        [answer.stage_probability for answer in answers],
-    )
-    limit = _choices(
-        found,
-        rows,
-        np.array([answer.limit - answer.limits[0] for answer in answers], np.int64),
-        [answer.limits for answer in answers],
-        [np.full(len(d.answer.limits), d.jobs[d.answer.candidate]) for d in found],
-        [answer.limit_score for answer in answers],
-        [answer.limit_probability for answer in answers],
-    )
-    return stage, limit
-
-
-def _choices(
-    found: list[Decision],
-    features: list[np.ndarray],
-    chosen: np.ndarray,
-    candidate: list[np.ndarray],
-    job: list[np.ndarray],
-    score: list[np.ndarray],
-    probability: list[np.ndarray],
-) -> Choices:
-    starts = np.cumsum([0, *map(len, features)])
-    float32 = np.float32  # what the log stores, so that students do not depend on the way decisions reached them
-    return Choices(
-        np.concatenate(features) if features else np.zeros((0, len(FEATURE_NAMES)), float32),
-        starts,
-        starts[:-1] + chosen,
-        np.concatenate(candidate).astype(np.int64) if candidate else np.zeros(0, np.int64),
-        np.concatenate(job).astype(np.int64) if job else np.zeros(0, np.int64),
-        np.concatenate(score).astype(float32).astype(np.float64) if score else np.zeros(0),
-        np.concatenate(probability).astype(float32).astype(np.float64) if probability else np.zeros(0),
-        np.array([decision.episode for decision in found], np.int64),
-        np.array([decision.decision for decision in found], np.int64),
-        np.array([decision.time_s for decision in found]),
-    )
+    read = {choice.form: read_choices(path, problem, choice.name, split) for choice in problem.choices}
+    if not len(read["rank"].chosen):
+        raise ClearschedError(f"{path}: no decision of the {split} episodes to learn from; log more of them")
+    return Dataset(read["rank"], read.get("level"), most, tuple(problem.choices))
 
 
 def best_rows(choices: Choices) -> np.ndarray:
@@ -117,7 +83,22 @@ def subset(choices: Choices, keep: np.ndarray) -> Choices:
     """The decisions that bool[d] `keep` marks."""
     rows = np.repeat(keep, choices.sizes)
     offset = np.cumsum(np.concatenate([[0], rows]))  # new place of each old row
-    per_row = {name: getattr(choices, name)[rows] for name in ("features", "candidate", "job", "score", "probability")}
+    per_row = {name: getattr(choices, name)[rows] for name in PER_ROW}
     per_decision = {name: getattr(choices, name)[keep] for name in ("episode", "decision", "time_s")}
     starts = np.concatenate([[0], np.cumsum(choices.sizes[keep])])
     return Choices(starts=starts, chosen=offset[choices.chosen[keep]], **per_row, **per_decision)
+
+
+def without_none(choices: Choices) -> Choices:
+    """The same decisions without the rows of "none of these", which have no features.
+
+    Where none was chosen, `chosen` is the first candidate: ask the score what is best.
+    """
+    if not choices.is_none.any():
+        return choices
+    rows = ~choices.is_none
+    place = np.cumsum(rows) - rows  # new place of each old row
+    starts = np.concatenate([[0], np.cumsum(np.add.reduceat(rows.astype(np.int64), choices.starts[:-1]))])
+    chosen = np.where(choices.is_none[choices.chosen], starts[:-1], place[choices.chosen])
+    per_row = {name: getattr(choices, name)[rows] for name in PER_ROW}
+    return choices._replace(starts=starts, chosen=chosen, **per_row)

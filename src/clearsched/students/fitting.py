@@ -1,160 +1,149 @@
-"""Fit every student: learn from the log, run, let the expert answer where the student went, learn again (DAgger)."""
+"""Fit a student: learn from the log, run, let the expert answer where the student went, learn again (DAgger)."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from clearsched.decisions.experts import Expert, load_expert
 from clearsched.decisions.reader import read_metadata
-from clearsched.decisions.recording import record
 from clearsched.errors import ClearschedError
-from clearsched.files import provenance, read_json, write_text
-from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.problems.dag_jobs.workloads import load_inputs
-from clearsched.students import boosted_trees, limit_tree, rule_list
-from clearsched.students.bench import Bench, smallest_good
-from clearsched.students.dataset import Dataset, read_dataset
+from clearsched.files import provenance, write_text
+from clearsched.problems import find_problem
+from clearsched.problems.problem import Episode, Instance, Problem, objective
+from clearsched.registry import load
+from clearsched.scorers.rules import RuleList
+from clearsched.students.bench import Bench
+from clearsched.students.dataset import Dataset, read_dataset, without_none
+from clearsched.students.kinds import STUDENTS
 from clearsched.students.policy import Student
-from clearsched.students.rounding import Columns
-from clearsched.students.rules import Rule, first_rule
+from clearsched.students.task import Task
 from clearsched.students.text import render
-
-if TYPE_CHECKING:
-    from clearsched.params import Params
-
-LIMIT_TOLERANCE = 0.001
-"""Share of the mean JCT that a smaller limit tree may cost."""
 
 TRIAL_EPISODES = 16
 """Training episodes on which the variants of a fit are compared in closed loop, at most."""
 
-Learn = Callable[[Dataset, Bench], Student]
+DIGITS = 6
+"""Digits of the measure that a student's file tells."""
+
+Learn = Callable[[Task], Student]
 
 
-def fit_all(
-    params: Params,
+def fit_one(
+    params: Any,
+    kind: str,
     trace: Path,
     workloads: Path,
     tuned: Path | None,
     teacher: str | Path,
     decisions: Path,
     out_dir: Path,
-) -> dict[str, Path]:
+) -> Path:
     """See `clearsched.students.fit`."""
-    profiles, drawn = load_inputs(trace, workloads)
-    executors = drawn.settings["num_executors"]
-    logged = read_metadata(decisions)
-    if logged["num_executors"] != executors:
-        raise ClearschedError(
-            f"{decisions}: logged on {logged['num_executors']} executors, {workloads} has {executors}; log again"
-        )
-    expert = load_expert(teacher, read_json(tuned) if tuned else None)
-    train = drawn.split("train")
-    bench = Bench(profiles, train[:TRIAL_EPISODES], drawn.split("validation"))
-    dataset = read_dataset(decisions, "train", executors)
+    from clearsched.decisions.experts import load_expert  # it brings torch
+
+    learn: Learn = load(f"{STUDENTS[kind].module}:learn")
+    problem = find_problem(params.problem)
+    instance = problem.open(trace, workloads)
+    check_log(decisions, problem, instance, workloads)
+    expert = load_expert(problem, teacher, tuned)
+    train = instance.split("train")
+    bench = Bench(instance, objective(problem), train[:TRIAL_EPISODES], instance.split("validation"))
+    dataset = read_dataset(decisions, problem, "train", instance.most)
+    common = params.students
+    task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
+    later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
+    student = improve(task, learn, expert, later)
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
-    origin = provenance(params.students.model_dump(mode="json"), inputs) | {"expert": expert.name}
-    later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
-    written: dict[str, Path] = {}
-    for name in params.students.names:
-        student = improve(name, _learner(name, params), dataset, expert, bench, later, params)
-        student = replace(student, evidence={**student.evidence, "provenance": origin})
-        written[name] = out_dir / f"{name}.json"
-        student.write(written[name])
-        write_text(out_dir / f"{name}.txt", render(student))
-    return written
+    names = ("limit_tree", "dagger_rounds", "dagger_episodes")
+    settings = {name: value for name, value in common.model_dump(mode="json").items() if name in (kind, *names)}
+    origin = provenance(settings, inputs) | {"expert": expert.name}
+    student = replace(student, evidence={**student.evidence, "provenance": origin})
+    student.write(out_dir / f"{kind}.json")
+    write_text(out_dir / f"{kind}.txt", render(student))
+    return out_dir / f"{kind}.json"
 
 
-def improve(
-    name: str,
-    learn: Learn,
-    dataset: Dataset,
-    expert: Expert,
-    bench: Bench,
-    episodes: list[Workload],
-    params: Params,
-) -> Student:
+def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: Path) -> None:
+    """The log must be of this problem, and of episodes like those at hand.
+
+    Raises:
+        ClearschedError: it is not.
+    """
+    logged = read_metadata(decisions)
+    if logged["problem"] != problem.name:
+        raise ClearschedError(f"{decisions}: decisions of the problem {logged['problem']}, not of {problem.name}")
+    for name, value in instance.facts.items():
+        if logged["facts"].get(name) != value:
+            raise ClearschedError(
+                f"{decisions}: logged with {name} {logged['facts'].get(name)}, {workloads} has {value}; log again"
+            )
+
+
+def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) -> Student:
     """The best of a student learned from the log and of those learned again from where it went (DAgger).
 
-    The rounds are compared by closed-loop JCT on the validation episodes.
+    The rounds are compared in closed loop by the problem's objective on the validation episodes.
+
+    Args:
+        task: what is learned from at first.
+        learn: of the kind.
+        expert: who answers where the student went (`decisions.experts.Expert`).
+        episodes: where the student goes.
 
     Source: S. Ross, G. Gordon, D. Bagnell, A reduction of imitation learning and structured prediction to no-regret
     online learning, AISTATS 2011.
     """
-    settings = params.students
+    rounds, count = task.common.dagger_rounds, task.common.dagger_episodes
     best, history = None, []
-    for done in range(settings.dagger_rounds + 1):
-        student = learn(dataset, bench)
-        history.append(bench.validation_jct_s(student))
-        _tell(name, done, history[-1], len(bench.validation), len(dataset.stage.chosen))
+    for done in range(rounds + 1):
+        student = learn(task)
+        history.append(task.bench.validation_cost(student))
+        _tell(task, done, history[-1])
         if best is None or history[-1] < min(history[:-1]):
             best = student
-        if done < settings.dagger_rounds:
-            places = np.arange(done * settings.dagger_episodes, (done + 1) * settings.dagger_episodes) % len(episodes)
-            visited = record(expert, bench.profiles, [episodes[i] for i in places], "train", actor=student.compiled)
-            dataset = dataset.with_decisions(visited)
+        if done < rounds:
+            visited = [episodes[i] for i in np.arange(done * count, (done + 1) * count) % len(episodes)]
+            task = replace(task, dataset=_with_visits(task, expert, visited, student))
     assert best is not None
-    return replace(best, evidence=_evidence(best, dataset, history))
+    values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in history]
+    return _with_evidence(best, task.dataset, {f"validation_{task.bench.measure.name}": values})
 
 
-def _learner(name: str, params: Params) -> Learn:
-    settings = params.students
+def _with_visits(task: Task, expert: Any, episodes: list[Episode], student: Student) -> Dataset:
+    """The decisions so far and the expert's answers where the student went."""
+    from clearsched.decisions.recording import record  # it brings torch
 
-    def learn_boosted_trees(dataset: Dataset, bench: Bench) -> Student:
-        trees = boosted_trees.learn(dataset.stage, settings.boosted_trees, params.seed)
-        return with_limit(Student(name, stage_trees=tuple(trees)), dataset, bench, settings.limit_tree.leaves)
-
-    def learn_rule_list(dataset: Dataset, bench: Bench) -> Student:
-        limit = tuple(limit_tree.learn(dataset, settings.limit_tree.leaves))
-
-        def costs(rules: list[Rule], rival: np.ndarray | None) -> np.ndarray | None:
-            return bench.race(Student(name, stage_rules=tuple(rules), limit_rules=limit), rival)
-
-        ranked = boosted_trees.rescored(dataset.stage, settings.boosted_trees, params.seed)
-        rules = rule_list.learn(ranked, settings.rule_list)
-        rules = rule_list.polish(rules, costs, Columns(dataset.stage.features), settings.rule_list)
-        student = Student(name, stage_rules=tuple(rule_list.numbered(rules)))
-        return with_limit(student, dataset, bench, settings.limit_tree.leaves)
-
-    return {"rule_list": learn_rule_list, "boosted_trees": learn_boosted_trees}[name]
+    instance = task.bench.instance
+    return task.dataset.with_decisions(record(expert, instance, episodes, "train", actor=student.compiled))
 
 
-def with_limit(student: Student, dataset: Dataset, bench: Bench, leaves: int) -> Student:
-    """The student with the smallest limit tree that schedules nearly as well as the best one."""
-    variants = (replace(student, limit_rules=tuple(rules)) for rules in limit_tree.variants(dataset, leaves))
-    chosen, _ = smallest_good(((variant, bench.train_jct_s(variant)) for variant in variants), LIMIT_TOLERANCE)
-    return chosen
+def _with_evidence(student: Student, dataset: Dataset, found: dict[str, Any]) -> Student:
+    """How the student did, and how often its rules apply: share of the candidates, of the decisions for the level."""
+    rows = {"rank": without_none(dataset.rank).features}
+    if dataset.level is not None:
+        rows["level"] = dataset.level.features[dataset.level.starts[:-1]]
+    scorers = dict(student.scorers)
+    for choice in dataset.choices:
+        scorer = scorers[choice.name]
+        if isinstance(scorer, RuleList):
+            scorers[choice.name] = scorer.with_shares(rows[choice.form])
+    most = {"most": dataset.most} if dataset.level is not None else {}
+    return replace(student, scorers=scorers, evidence={**most, **found})
 
 
-def _evidence(student: Student, dataset: Dataset, history: list[float]) -> dict[str, Any]:
-    """How the student did, and how often its rules apply: share of the candidates, of the decisions for the limit."""
-    chosen = dataset.limit.features[dataset.limit.starts[:-1]]
-    shares = {
-        key: np.round(np.bincount(first_rule(rules, rows), minlength=len(rules)) / max(len(rows), 1), 4).tolist()
-        for key, rules, rows in (
-            ("rules", student.stage_rules, dataset.stage.features),
-            ("limit_rules", student.limit_rules, chosen),
-        )
-        if rules
-    }
-    return {
-        "num_executors": dataset.num_executors,
-        "validation_jct_s": [round(jct, 3) for jct in history],
-        "shares": shares,
-    }
-
-
-def _tell(name: str, rounds: int, jct_s: float, episodes: int, decisions: int) -> None:
+def _tell(task: Task, rounds: int, cost: float) -> None:
+    measure, bench = task.bench.measure, task.bench
+    value = f"{bench.value(cost):.{1 if measure.unit == 's' else 4}f} {measure.unit}".rstrip()
     print(
-        f"{name}: {rounds} DAgger rounds, {decisions:,} decisions: JCT {jct_s:.1f} s on {episodes} validation episodes",
+        f"{task.name}: {rounds} DAgger rounds, {len(task.dataset.rank.chosen):,} decisions: {measure.short} {value} on "
+        f"{len(bench.validation)} validation episodes",
         file=sys.stderr,
         flush=True,
     )

@@ -1,4 +1,4 @@
-"""How many executors a job may hold: a small regression tree on the expert's limits, written as rules."""
+"""How much the chosen candidate gets: a small regression tree on the expert's levels, written as rules."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from clearsched.compiled.trees import LEAF
+from clearsched.scorers.conditions import Rule, as_list
 from clearsched.students.dataset import Dataset, best_rows, subset
 from clearsched.students.rounding import Columns
-from clearsched.students.rules import Rule, as_list
 
 MIN_SAMPLES = 20
 """Decisions that a leaf must cover."""
 
 
 def variants(dataset: Dataset, leaves: int) -> Iterator[list[Rule]]:
-    """Limit rules of growing size: 1, 2, 4, ... up to `leaves` leaves."""
+    """Rules of growing number: of trees with 1, 2, 4, ... up to `leaves` leaves."""
     size = 1
     while True:
         yield learn(dataset, size)
@@ -27,15 +27,16 @@ def variants(dataset: Dataset, leaves: int) -> Iterator[list[Rule]]:
 
 
 def learn(dataset: Dataset, leaves: int) -> list[Rule]:
-    """Rules for the share of the executors that the job of the chosen stage may hold.
+    """Rules for the share of the most that the chosen candidate gets.
 
-    Fitted by least squares to the expert's best limit, not cut to the executors that were free at that moment, on the
-    decisions that had more than one limit to choose from.
+    Fitted by least squares to the expert's best level, not cut to what was free at that moment, on the decisions that
+    had more than one level to choose from.
     """
-    limit = subset(dataset.limit, ~dataset.limit.trivial)
-    if len(limit.chosen) == 0:  # a cluster of one executor
+    assert dataset.level is not None
+    level = subset(dataset.level, ~dataset.level.trivial)
+    if len(level.chosen) == 0:  # there is one thing to give
         return [Rule((), 1.0)]
-    rows, share = limit.features[limit.starts[:-1]], limit.candidate[best_rows(limit)] / dataset.num_executors
+    rows, share = level.features[level.starts[:-1]], level.candidate[best_rows(level)] / dataset.most
     if leaves < 2:
         return [Rule((), _share(float(share.mean())))]
     from sklearn.tree import DecisionTreeRegressor

@@ -1,50 +1,46 @@
-"""A student, or a formula that somebody wrote, on disk and in the loop: JSON in, compiled policy out."""
+"""A student, or a policy that somebody wrote: a scorer a choice; JSON in, compiled policy out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.formulae import CONSTANT, NO_FORMULA, pack_formula
-from clearsched.compiled.scoring import Packed, scores_of
-from clearsched.compiled.trees import LEAF, pack
+from clearsched.compiled.scoring import NOTHING, Packed
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
-from clearsched.policies import CompiledPolicy, learned_policy
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
-from clearsched.problems.dag_jobs.simulator.loop import Compiled
-from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
-from clearsched.students.rules import Rule, compile_rules, parse_conditions
+from clearsched.problems import DEFAULT, find_problem
+from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
+from clearsched.scorers.scorer import Scorer, read_scorer
+from clearsched.students.older import renewed
+
+KINDS = ("student", "formula")
+"""What the key `kind` of a file may say: a formula is a student that somebody wrote."""
 
 
 @dataclass(frozen=True)
 class Student:
-    """A readable policy. Its stage choice is a list of rules, a sum of trees or a formula; likewise its limit.
+    """A readable policy: what answers each choice of its problem.
 
     Attributes:
         name: what tables call it.
-        stage_rules, limit_rules: the first rule that fits counts; empty where it is none.
-        stage_trees, limit_trees: as `trees.pack` takes them; empty where it is none.
-        stage_weights, limit_weights: weights by feature, as `formulae.pack_formula` takes them; empty where it is none.
-        evidence: what the file says beside the policy: executors and JCT of its fit, shares of the rules, provenance.
+        problem: whose choices it answers.
+        scorers: by the name of the choice.
+        none: whether "none of these" is an answer: its score is 0, so a candidate must have more.
+        evidence: what the file says beside the policy: the most that a level can be, how its fit went, provenance.
+        where: begins an error.
     """
 
     name: str
-    stage_rules: tuple[Rule, ...] = ()
-    stage_trees: tuple[dict[str, Any], ...] = ()
-    limit_rules: tuple[Rule, ...] = ()
-    limit_trees: tuple[dict[str, Any], ...] = ()
+    problem: Problem
+    scorers: Mapping[str, Scorer]
+    none: bool = False
     evidence: Mapping[str, Any] = field(default_factory=dict)
     where: str = "student"
-    stage_weights: Mapping[str, float] = field(default_factory=dict)
-    limit_weights: Mapping[str, float] = field(default_factory=dict)
 
     kind = "student"
     mode = "argmax"
@@ -54,162 +50,117 @@ class Student:
         """A student has no tuned parameters."""
         return {}
 
-    @cached_property
-    def _policy(self) -> CompiledPolicy:
-        return learned_policy(
-            self.name,
-            _packed(self.stage_rules, self.stage_trees, self.stage_weights, f"{self.where}: stage"),
-            _packed(self.limit_rules, self.limit_trees, self.limit_weights, f"{self.where}: limit"),
-        )
+    @property
+    def rank(self) -> Choice:
+        """The choice among candidates."""
+        return next(choice for choice in self.problem.choices if choice.form == "rank")
 
     @property
-    def compiled(self) -> Compiled:
-        """What runs inside the simulator's loop."""
-        return self._policy.compiled
+    def level(self) -> Choice | None:
+        """The choice of a level, where the problem has one."""
+        return next((choice for choice in self.problem.choices if choice.form == "level"), None)
 
-    def run(
-        self,
-        profiles: Profiles,
-        workloads: Sequence[Workload],
-        *,
-        record_tasks: bool = False,
-        record_decisions: bool = False,
-    ) -> list[EpisodeResult]:
+    @cached_property
+    def compiled(self) -> Compiled:
+        """What runs inside the simulator's loop.
+
+        Raises:
+            ClearschedError: a scorer that does not run there.
+        """
+        level = self._packed(self.level) if self.level else NOTHING
+        return self.problem.compile(self._packed(self.rank)._replace(none=self.none), level)
+
+    def run(self, instance: Instance, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Schedule each episode."""
-        return self._policy.run(profiles, workloads, record_tasks=record_tasks, record_decisions=record_decisions)
+        return instance.simulate(self.compiled, episodes, record=record)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
-        """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen."""
-        return scores_of(self.compiled.stage, features)
+        """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen.
 
-    def limit_share(self, features: np.ndarray) -> np.ndarray:
-        """float64[n]: share of the executors that the job of each row may hold, if its stage is chosen."""
-        return scores_of(self.compiled.limit, features)
+        A row of NaN is "none of these": 0, or -inf for a student that never answers so.
+        """
+        is_none = np.isnan(features).all(axis=1)
+        rows = np.where(is_none[:, None], np.float32(0), features)
+        scored = self.scorers[self.rank.name].scores(rows, names_of(self.rank))
+        answer: np.ndarray = np.where(is_none, 0.0 if self.none else -np.inf, scored)
+        return answer
+
+    def level_share(self, features: np.ndarray) -> np.ndarray:
+        """float64[n]: the share of the most that each row gets if it is chosen; features float32[n, F].
+
+        Raises:
+            ClearschedError: the problem has no level.
+        """
+        if self.level is None:
+            raise ClearschedError(f"{self.where}: {self.problem.name} has no choice of a level")
+        return self.scorers[self.level.name].scores(features, names_of(self.level))
 
     def write(self, path: str | Path) -> None:
         """Write the policy's JSON, atomically."""
-        kind = "formula" if self.stage_weights else "student"
-        content: dict[str, Any] = {"name": self.name, "kind": kind}
-        if kind == "student" or self.limit_trees:
-            content["features"] = list(FEATURE_NAMES)  # by which the trees count
-        shares = self.evidence.get("shares", {})
-        for key, value_name, rules, trees, weights, tree_key in (
-            ("rules", "score", self.stage_rules, self.stage_trees, self.stage_weights, "stage"),
-            ("limit_rules", "limit_share", self.limit_rules, self.limit_trees, self.limit_weights, "limit"),
-        ):
-            if rules:
-                content[key] = [{"if": str(rule), value_name: rule.value} for rule in rules]
-                for entry, share in zip(content[key], shares.get(key, ()), strict=False):
-                    entry["share"] = share
-            else:
-                content[tree_key] = dict(weights) or {"trees": list(trees)}
-        content["units"] = {feature.name: feature.unit for feature in FEATURES if feature.unit}
-        content |= {key: value for key, value in self.evidence.items() if key != "shares"}
-        write_json(path, content)
+        content: dict[str, Any] = {"name": self.name, "kind": "student", "problem": self.problem.name}
+        content["none"] = self.none
+        units: dict[str, str] = {}
+        for choice in self.problem.choices:
+            content[choice.name] = self.scorers[choice.name].to_json()
+            units |= {feature.name: feature.unit for feature in choice.features if feature.unit}
+        write_json(path, content | {"units": units} | dict(self.evidence))
+
+    def _packed(self, choice: Choice) -> Packed:
+        return self.scorers[choice.name].pack(names_of(choice), f"{self.where}: {choice.name}")
 
 
-def load_policy(path: str | Path) -> Student:
+def names_of(choice: Choice) -> tuple[str, ...]:
+    """The names of a choice's features, in the order of the columns."""
+    return tuple(feature.name for feature in choice.features)
+
+
+def load_policy(path: str | Path, problem: Problem | None = None) -> Student:
     """Read and check the JSON of a student or formula; conditions, thresholds and weights count as they stand there.
 
-    A formula may leave out `name`, for which the file's stands in, and `features`, which only trees count by.
+    Without `name` the file's name stands in, without `problem` the first problem, without `none` the policy never
+    answers "none of these". Files of older versions are read as well.
+
+    Args:
+        path: the file.
+        problem: what the student must be for; without one, any problem.
 
     Raises:
-        ClearschedError: the file is missing or no JSON, a feature is unknown, or a rule, tree or weight is malformed.
+        ClearschedError: the file is missing or no JSON, is for another problem, asks for an unknown feature, or a
+            scorer is malformed.
     """
     path = Path(path)
     content = read_json(path)
     kind = content.get("kind") if isinstance(content, dict) else None
-    if kind not in ("student", "formula"):
+    if kind not in KINDS:
         raise ClearschedError(f'{path}: no student: an object with "kind": "student" or "formula" expected')
-    if kind == "formula":
-        content = {"name": path.stem, "features": [], **content}
-    name = content.get("name")
+    name = content.get("name", path.stem)
     if not isinstance(name, str) or not name:
         raise ClearschedError(f"{path}: name: a text expected")
-    columns = _columns(content.get("features"), path)
-    stage_rules, stage_trees, stage_weights = _choice(content, "rules", "score", "stage", columns, path)
-    limit_rules, limit_trees, limit_weights = _choice(content, "limit_rules", "limit_share", "limit", columns, path)
-    known = {"name", "kind", "features", "units", "rules", "limit_rules", "stage", "limit"}
+    problem = _problem(content.get("problem", DEFAULT), problem, path)
+    content = renewed(content, problem.choices, path)
+    scorers = {}
+    for choice in problem.choices:
+        if choice.name not in content:
+            raise ClearschedError(f"{path}: {choice.name}: missing: {problem.name} asks {choice.question!r}")
+        scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
+    known = {"name", "kind", "problem", "none", "units", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
-    shares = {
-        key: [entry["share"] for entry in content[key]]
-        for key in ("rules", "limit_rules")
-        if key in content and all("share" in entry for entry in content[key])
-    }
-    student = Student(
-        name,
-        stage_rules,
-        stage_trees,
-        limit_rules,
-        limit_trees,
-        evidence | {"shares": shares},
-        str(path),
-        stage_weights,
-        limit_weights,
-    )
-    _ = student.compiled  # so that a broken tree or weight is told now
+    student = Student(name, problem, scorers, content.get("none", False), evidence, str(path))
+    if not isinstance(student.none, bool) or (student.none and not student.rank.none):
+        raise ClearschedError(
+            f"{path}: none: true or false expected, and true only where {student.rank.name!r} has such an answer"
+        )
     return student
 
 
-def _columns(names: Any, path: Path) -> list[int]:
-    """The position in FEATURES of each feature that the file lists."""
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ClearschedError(f"{path}: features: a list of names expected")
-    for name in names:
-        if name not in FEATURE_NAMES:
-            near = get_close_matches(name, FEATURE_NAMES, 1)
-            raise ClearschedError(f"{path}: unknown feature {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
-    return [FEATURE_NAMES.index(name) for name in names]
-
-
-def _choice(
-    content: dict[str, Any], rules_key: str, value_key: str, other_key: str, columns: list[int], path: Path
-) -> tuple[tuple[Rule, ...], tuple[dict[str, Any], ...], dict[str, float]]:
-    """The rules, the trees or the weights of one choice; exactly one of them. A number is a formula's constant."""
-    if (rules_key in content) == (other_key in content):
-        raise ClearschedError(f"{path}: give either {rules_key!r} or {other_key!r}, and not both")
-    if rules_key in content:
-        return _rules(content[rules_key], value_key, f"{path}: {rules_key}"), (), {}
-    section = content[other_key]
-    if isinstance(section, int | float):
-        section = {CONSTANT: section}
-    if not isinstance(section, dict) or not section:
-        raise ClearschedError(f"{path}: {other_key}: weights by feature, a number, or a list of trees expected")
-    if "trees" not in section:
-        return (), (), section
-    trees = section["trees"]
-    if not isinstance(trees, list) or not trees:
-        raise ClearschedError(f"{path}: {other_key}.trees: a list of trees expected")
-    where = f"{path}: {other_key}: tree"
-    return (), tuple(_with_columns(tree, columns, f"{where} {i}") for i, tree in enumerate(trees)), {}
-
-
-def _rules(entries: Any, value_key: str, where: str) -> tuple[Rule, ...]:
-    if not isinstance(entries, list) or not entries:
-        raise ClearschedError(f"{where}: a list of rules expected")
-    rules = []
-    for place, entry in enumerate(entries):
-        text, value = (entry.get("if"), entry.get(value_key)) if isinstance(entry, dict) else (None, None)
-        if not isinstance(text, str):
-            raise ClearschedError(f"{where}[{place}]: if: a text expected")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise ClearschedError(f"{where}[{place}]: {value_key}: a number expected")
-        rules.append(Rule(parse_conditions(text, f"{where}[{place}]"), value))
-    if rules[-1].conditions:
-        raise ClearschedError(f"{where}: the last rule must be `otherwise`, so that every case has one")
-    return tuple(rules)
-
-
-def _with_columns(tree: Any, columns: list[int], where: str) -> dict[str, Any]:
-    """The tree with its features by their position in FEATURES rather than in the file's own list."""
-    features = tree.get("feature") if isinstance(tree, dict) else None
-    if not isinstance(features, list) or not all(isinstance(f, int) and LEAF <= f < len(columns) for f in features):
-        raise ClearschedError(f"{where}: feature: a list of {LEAF} (leaf) to {len(columns) - 1} expected")
-    return {**tree, "feature": [LEAF if f == LEAF else columns[f] for f in features]}
-
-
-def _packed(rules: Sequence[Rule], trees: Sequence[dict[str, Any]], weights: Mapping[str, float], where: str) -> Packed:
-    return Packed(
-        pack_formula(weights, FEATURE_NAMES, where) if weights else NO_FORMULA,
-        pack([compile_rules(rules)] if rules else list(trees), NUM_FEATURES, where),
-    )
+def _problem(name: Any, wanted: Problem | None, path: Path) -> Problem:
+    if not isinstance(name, str):
+        raise ClearschedError(f"{path}: problem: a text expected")
+    if wanted is not None and wanted.name == name:
+        return wanted
+    if wanted is not None:
+        raise ClearschedError(f"{path}: a student of the problem {name!r}, not of {wanted.name!r}: fit one for it")
+    try:
+        return find_problem(name)
+    except ClearschedError as error:
+        raise ClearschedError(f"{path}: {error}") from None

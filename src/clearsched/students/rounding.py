@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clearsched.students.rules import Condition, Rule, first_rule
+from clearsched.scorers.conditions import Condition, Rule, first_rule
 
 CROSSING_SHARE = 0.005
 """Share of the rows that a rounded threshold may put on its other side."""

@@ -12,6 +12,14 @@ Rate = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
+class RankingParams(Section):
+    """Boosted trees that rank the candidates of a decision."""
+
+    trees: int = Field(50, ge=1, le=1000, description="trees")
+    depth: int = Field(3, ge=1, le=3, description="levels of questions in a tree")
+    learning_rate: Rate = Field(0.3, description="share of each tree's answer that is added")
+
+
 class RuleListParams(Section):
     """The rule list."""
 
@@ -19,21 +27,21 @@ class RuleListParams(Section):
     polish_rounds: int = Field(
         1, ge=0, le=20, description="passes that try small changes of the list on training episodes; 0: as distilled"
     )
+    rescoring: RankingParams = Field(
+        RankingParams(), description="boosted trees whose scores say how good a candidate is next to the best"
+    )
 
 
-class BoostedTreesParams(Section):
+class BoostedTreesParams(RankingParams):
     """The boosted trees."""
 
-    trees: int = Field(50, ge=1, le=1000, description="trees")
-    depth: int = Field(3, ge=1, le=3, description="levels of questions in a tree")
-    learning_rate: Rate = Field(0.3, description="share of each tree's answer that is added")
     monotone: bool = Field(
         False, description="hold the trees to the direction of each feature: for example, less work left is never worse"
     )
 
 
 class LimitTreeParams(Section):
-    """The tree of the level choice: how many executors a job may hold."""
+    """The tree that answers the choice of a level, where the problem has one."""
 
     leaves: int = Field(8, ge=2, le=256, description="leaves, at most")
 

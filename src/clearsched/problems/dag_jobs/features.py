@@ -186,8 +186,10 @@ FEATURES = (
         "earlier_candidates",
         -1,
     ),
-    Feature("executors_to_decide", "executors", "executors that this decision is about", "to_decide"),
-    Feature("jobs_in_system", "jobs", "jobs that have arrived and are not complete", "jobs"),
+    Feature(
+        "executors_to_decide", "executors", "executors that this decision is about", "to_decide", per_decision=True
+    ),
+    Feature("jobs_in_system", "jobs", "jobs that have arrived and are not complete", "jobs", per_decision=True),
 )
 NUM_FEATURES = len(FEATURES)
 FEATURE_NAMES = tuple(feature.name for feature in FEATURES)

@@ -1,4 +1,4 @@
-"""The sections of params.yaml that DAG jobs own: a part a source, a grid a heuristic, from the registries."""
+"""The sections of params.yaml that DAG jobs own: with those of its sources, and the grids of its heuristics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clearsched.problems.dag_jobs.policies import HEURISTICS
 from clearsched.problems.dag_jobs.settings import heuristics, traces
 from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, section_of
-from clearsched.section import derived, one_of
+from clearsched.section import Section, derived, one_of
 
 _SUMMARIES = ". ".join(f"{name}: {source.summary}" for name, source in SOURCES.items())
 
@@ -34,4 +34,8 @@ HeuristicsParams = derived(
     {entry.section: entry.settings for entry in HEURISTICS.values() if entry.settings is not None},
 )
 
-SECTIONS = {"traces": TracesParams, "workload": WorkloadParams, "heuristics": HeuristicsParams}
+SECTIONS: dict[str, type[Section]] = {
+    "traces": TracesParams,
+    "workload": WorkloadParams,
+    "heuristics": HeuristicsParams,
+}

@@ -1,7 +1,8 @@
-"""Rules: conditions on features, a value for the rows that meet them; the first rule that fits counts.
+"""Conditions on features, and rules made of them: as text, as a flat tree for the loop, out of fitted trees.
 
 A list of rules is written as text, parsed from text, and compiled to a flat tree for the simulator's loop; so the text
-that a person reads (and may edit) is what runs.
+that a person reads (and may edit) is what runs. Conditions count features by their column; names are given where text
+is read or written.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from clearsched.compiled.trees import LEAF
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.scorers.scorer import known_column
 
 OTHERWISE = "otherwise"
 CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*")
@@ -23,12 +24,13 @@ CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*")
 class Condition(NamedTuple):
     """`feature < threshold` if below, else `feature >= threshold`."""
 
-    feature: int
+    feature: int  # column
     below: bool
     threshold: float
 
-    def __str__(self) -> str:
-        return f"{FEATURE_NAMES[self.feature]} {'<' if self.below else '>='} {number(self.threshold)}"
+    def text(self, names: Sequence[str]) -> str:
+        """For example `job_age_s < 4.8`; `names` are those of the columns."""
+        return f"{names[self.feature]} {'<' if self.below else '>='} {number(self.threshold)}"
 
 
 class Rule(NamedTuple):
@@ -37,8 +39,9 @@ class Rule(NamedTuple):
     conditions: tuple[Condition, ...]
     value: float
 
-    def __str__(self) -> str:
-        return " and ".join(map(str, self.conditions)) or OTHERWISE
+    def text(self, names: Sequence[str]) -> str:
+        """Its conditions, or `otherwise`."""
+        return " and ".join(condition.text(names) for condition in self.conditions) or OTHERWISE
 
 
 def number(value: float) -> str:
@@ -47,8 +50,8 @@ def number(value: float) -> str:
     return shortest if len(shortest) <= 12 else np.format_float_scientific(np.float32(value), trim="-")
 
 
-def parse_conditions(text: str, where: str) -> tuple[Condition, ...]:
-    """Conditions from text such as `job_work_rank < 1 and stage_rank < 1`, or `otherwise`.
+def parse_conditions(text: str, names: Sequence[str], where: str) -> tuple[Condition, ...]:
+    """Conditions from text such as `age_s < 4.8 and rank >= 1`, or `otherwise`.
 
     Raises:
         ClearschedError: an unknown feature, or no condition of the form `feature < number` (or <=, >, >=).
@@ -65,19 +68,11 @@ def parse_conditions(text: str, where: str) -> tuple[Condition, ...]:
             match = None
         if match is None or not np.isfinite(value):
             raise ClearschedError(f"{where}: {part.strip()!r}: expected `feature < number`, with one of < <= > >=")
-        if name not in FEATURE_NAMES:
-            raise ClearschedError(f"{where}: unknown feature {name!r}{_nearest(name)}")
+        column = known_column(name, names, where)
         if sign in ("<=", ">"):  # x <= t is x < the next float32
             value = np.nextafter(value, np.float32(np.inf))
-        conditions.append(Condition(FEATURE_NAMES.index(name), sign in ("<", "<="), float(value)))
+        conditions.append(Condition(column, sign in ("<", "<="), float(value)))
     return tuple(conditions)
-
-
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, FEATURE_NAMES, 1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def compile_rules(rules: Sequence[Rule]) -> dict[str, list]:
@@ -147,7 +142,7 @@ def _paths(tree: dict[str, Any], node: int) -> list[tuple[tuple[Condition, ...],
 
 
 def tighten(conditions: Sequence[Condition]) -> tuple[Condition, ...] | None:
-    """The same rows with at most two conditions a feature, in order of FEATURES; None if no row can meet them."""
+    """The same rows with at most two conditions a feature, in order of the columns; None if no row can meet them."""
     bounds: dict[int, list[float]] = {}
     for condition in conditions:
         low_high = bounds.setdefault(condition.feature, [-np.inf, np.inf])

@@ -1,0 +1,106 @@
+"""Cap terms as scorer: the least of a few products of features, the form in which people say limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clearsched.compiled.cap_terms import TIMES, pack_cap_terms
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.errors import ClearschedError
+from clearsched.scorers import words
+from clearsched.scorers.scorer import Facts, Question
+
+
+@dataclass(frozen=True)
+class LeastTerm:
+    """The least of some terms.
+
+    Attributes:
+        terms: each a coefficient under `times` (1 where it is missing) and powers by feature.
+    """
+
+    terms: tuple[Mapping[str, float], ...]
+
+    def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
+        """Flat arrays for the loop."""
+        return Packed(caps=pack_cap_terms(self.terms, names, where))
+
+    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """float64[n] of float32[n, F]."""
+        return scores_of(self.pack(names), features)
+
+    def to_json(self) -> dict[str, Any]:
+        """The terms as they are."""
+        return {"cap_terms": [dict(term) for term in self.terms]}
+
+    @classmethod
+    def from_json(cls, value: Any, names: Sequence[str], where: str) -> LeastTerm:
+        """`cap_terms`: a list of objects such as {"times": 3, "job_sqrt_share": 1}."""
+        terms = value["cap_terms"]
+        if not isinstance(terms, list) or not terms:
+            raise ClearschedError(f"{where}.cap_terms: a list of terms expected")
+        scorer = cls(tuple(terms))
+        scorer.pack(names, f"{where}.cap_terms")  # so that a broken term is told now
+        return scorer
+
+    def render(self, choice: Question, facts: Facts) -> list[str]:
+        """One term a line, as people say it."""
+        unit = words.units(choice)
+        if choice.form == words.SCORE:
+            how = "The candidate with the highest number: the least of these products."
+            told = [_product(term, unit) for term in self.terms]
+        else:
+            how = "All of this holds, rounded."
+            told = [f"at most {_level(term, choice, facts)}" for term in self.terms]
+        joined = [("and " * (place > 0)) + text for place, text in enumerate(told)]
+        ends = [","] * (len(told) - 1) + ["."]
+        return [
+            *words.heading(choice, how, facts),
+            "",
+            *(f"  {text}{end}" for text, end in zip(joined, ends, strict=True)),
+        ]
+
+    def complexity(self) -> int:
+        """Coefficients and powers."""
+        return sum(len(term) for term in self.terms)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The features of the terms, in order."""
+        return tuple(dict.fromkeys(name for term in self.terms for name in term if name != TIMES))
+
+
+def _level(term: Mapping[str, float], choice: Question, facts: Facts) -> str:
+    """A term in words: `3 times job_sqrt_share`, or `one executor for each 6 s of job_work_left_s`.
+
+    The term is a share of the most; a feature with a unit is told by what it is worth in whole things, as far as the
+    most is known.
+    """
+    unit, times = words.units(choice), float(term.get(TIMES, 1.0))
+    powers = {name: power for name, power in term.items() if name != TIMES}
+    if not powers:
+        return words.amount(times, choice, facts)
+    name, power = next(iter(powers.items()))
+    most = facts.get("most", 0)
+    if len(powers) > 1 or power != 1 or times <= 0 or (unit[name] and not most):
+        return f"{_product(term, unit)} of the {choice.unit or 'most'}"
+    if not unit[name]:
+        return name if times == 1 else f"{times:g} times {name}"
+    worth = times * most  # things for one unit of the feature
+    if worth <= 1:
+        each = "" if f"{1 / worth:g}" == "1" else f"{1 / worth:g} "
+        return f"one {choice.unit.removesuffix('s') or 'step'} for each {each}{unit[name]} of {name}"
+    return f"{worth:g} {choice.unit or 'steps'} for each {unit[name]} of {name}"
+
+
+def _product(term: Mapping[str, float], unit: Mapping[str, str]) -> str:
+    """A term as a product, with units."""
+    factors = [f"{float(term.get(TIMES, 1.0)):g}"]
+    for name, power in term.items():
+        if name != TIMES:
+            factors.append(name + (f"^{power:g}" if power != 1 else "") + (f" [{unit[name]}]" if unit[name] else ""))
+    return " x ".join(factors)

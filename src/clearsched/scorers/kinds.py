@@ -1,0 +1,59 @@
+"""The kinds of scorer by name. Light: the code of a kind is imported when a file has one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clearsched.registry import Registry
+
+
+class ScorerKind(NamedTuple):
+    """A form in which the answer to one choice can be written down."""
+
+    name: str
+    label: str
+    scorer: str  # "module:class", a `scorers.scorer.Scorer`
+    key: str  # of an object in a student's file: what it has under this key makes it one of this kind
+    summary: str
+
+
+SCORERS = Registry(
+    "scorer",
+    (
+        ScorerKind(
+            "formula",
+            "formula",
+            "clearsched.scorers.formula:WeightedSum",
+            "weights",
+            "a weighted sum of features; plain weights by feature, or a number, are one too",
+        ),
+        ScorerKind(
+            "rules",
+            "rules",
+            "clearsched.scorers.rules:RuleList",
+            "rules",
+            "a list of rules: the first that fits counts",
+        ),
+        ScorerKind(
+            "trees",
+            "trees",
+            "clearsched.scorers.trees:TreeSum",
+            "trees",
+            "a sum of trees",
+        ),
+        ScorerKind(
+            "cap_terms",
+            "cap terms",
+            "clearsched.scorers.cap_terms:LeastTerm",
+            "cap_terms",
+            "the least of a few products of features",
+        ),
+        ScorerKind(
+            "network",
+            "network",
+            "clearsched.scorers.network:Perceptron",
+            "network",
+            "a small neural network on the features of a candidate; it answers outside the loop only",
+        ),
+    ),
+)

@@ -1,0 +1,120 @@
+"""A rule list as scorer: the first rule that fits a row gives it its value."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.trees import pack
+from clearsched.errors import ClearschedError
+from clearsched.scorers import words
+from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_rule, parse_conditions
+from clearsched.scorers.scorer import Facts, Question, known_column
+
+VALUE = "then"
+OLDER_VALUES = ("score", "limit_share")
+"""What files of the first format call the value of a rule."""
+
+
+@dataclass(frozen=True)
+class RuleList:
+    """Rules read from the top.
+
+    Attributes:
+        rules: the last has no condition.
+        names: of the columns by which conditions count.
+        shares: how often each rule is the first that fits, 0 to 1, among the rows of the fit; may be empty.
+    """
+
+    rules: tuple[Rule, ...]
+    names: tuple[str, ...]
+    shares: tuple[float, ...] = ()
+
+    def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
+        """Flat arrays for the loop."""
+        column = {name: known_column(name, names, where) for name in self.used}
+        rules = [
+            Rule(tuple(Condition(column[self.names[c.feature]], c.below, c.threshold) for c in conditions), value)
+            for conditions, value in self.rules
+        ]
+        return Packed(trees=pack([compile_rules(rules)], len(names), where))
+
+    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """float64[n] of float32[n, F]."""
+        return scores_of(self.pack(names), features)
+
+    def with_shares(self, features: np.ndarray) -> RuleList:
+        """The list with how often its rules apply to the rows float32[n, F], F as in `names`."""
+        counts = np.bincount(first_rule(self.rules, features), minlength=len(self.rules))
+        return replace(self, shares=tuple(np.round(counts / max(len(features), 1), 4).tolist()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Each rule as its text, its value and its share."""
+        entries: list[dict[str, Any]] = [{"if": rule.text(self.names), VALUE: rule.value} for rule in self.rules]
+        for entry, share in zip(entries, self.shares, strict=False):
+            entry["share"] = share
+        return {"rules": entries}
+
+    @classmethod
+    def from_json(cls, value: Any, names: Sequence[str], where: str) -> RuleList:
+        """`rules`: a list of objects with `if` and `then`; `share` is a note."""
+        entries, where = value["rules"], f"{where}.rules"
+        if not isinstance(entries, list) or not entries:
+            raise ClearschedError(f"{where}: a list of rules expected")
+        rules = tuple(_rule(entry, names, f"{where}[{place}]") for place, entry in enumerate(entries))
+        if rules[-1].conditions:
+            raise ClearschedError(f"{where}: the last rule must be `otherwise`, so that every case has one")
+        shares = [entry.get("share") for entry in entries]
+        known = all(isinstance(share, int | float) for share in shares)
+        return cls(rules, tuple(names), tuple(shares) if known else ())
+
+    def render(self, choice: Question, facts: Facts) -> list[str]:
+        """One rule after another; a line where "none of these" stands among them."""
+        if choice.form == words.SCORE:
+            how = (
+                "A candidate has the score of the first rule that fits it; the candidate of the highest score is "
+                "chosen, the first among equals."
+            )
+            notes = [f"   ({100 * share:.1f} % of the candidates)" for share in self.shares]
+            notes += [""] * (len(self.rules) - len(notes))
+            results = [f"score {rule.value:g}{note}" for rule, note in zip(self.rules, notes, strict=True)]
+            lines = textwrap.wrap(f"{choice.question} {how}", words.WIDTH)
+        else:
+            results = [words.amount(rule.value, choice, facts) for rule in self.rules]
+            lines = words.heading(choice, "The first rule that fits.", facts)
+        rules = list(zip(self.rules, results, strict=True))
+        blocks = words.listed(rules, self.names, words.units(choice))
+        idle = words.idles(choice, facts)
+        if idle and self.none_place < len(self.rules):  # else every candidate is better than none
+            blocks.insert(self.none_place, [f"     below here: {idle}"])
+        return [*lines, "", *(line for block in blocks for line in block)]
+
+    @property
+    def none_place(self) -> int:
+        """Where "none of these", whose score is 0, stands among the rules: so many come before it."""
+        return next((i for i, rule in enumerate(self.rules) if not rule.value > 0), len(self.rules))
+
+    def complexity(self) -> int:
+        """Conditions and rules."""
+        return sum(len(rule.conditions) + 1 for rule in self.rules)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The features of the conditions, in the order of the columns."""
+        return tuple(self.names[i] for i in sorted({c.feature for rule in self.rules for c in rule.conditions}))
+
+
+def _rule(entry: Any, names: Sequence[str], where: str) -> Rule:
+    text = entry.get("if") if isinstance(entry, dict) else None
+    if not isinstance(text, str):
+        raise ClearschedError(f"{where}: if: a text expected")
+    key = next((key for key in (VALUE, *OLDER_VALUES) if key in entry), VALUE)
+    value = entry.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise ClearschedError(f"{where}: {key}: a number expected")
+    return Rule(parse_conditions(text, names, where), value)

@@ -1,0 +1,123 @@
+"""What every scorer can do, and how one is read from a student's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Protocol
+
+import numpy as np
+
+from clearsched.compiled.feature import Feature
+from clearsched.compiled.scoring import Packed
+from clearsched.errors import ClearschedError
+from clearsched.registry import load
+from clearsched.scorers.kinds import SCORERS
+
+Facts = Mapping[str, Any]
+"""What a text may tell beside the scorer: `most`, the most that a level can be; `none`, whether "none of these" is an
+answer. Both may be missing."""
+
+
+class Question(Protocol):
+    """The choice that a scorer answers, as far as its words need it: a `problems.problem.Choice`."""
+
+    @property
+    def form(self) -> str:
+        """rank: the candidate of the highest score is chosen; level: the score is a share of the most."""
+
+    @property
+    def question(self) -> str:
+        """For example "Which stage gets executors?"."""
+
+    @property
+    def features(self) -> tuple[Feature, ...]: ...
+    @property
+    def none(self) -> str:
+        """What "none of these" means, in words."""
+
+    @property
+    def unit(self) -> str:
+        """What a level counts: "executors"."""
+
+
+class Scorer(Protocol):
+    """A number for each row of features: the score of a candidate, or the share of the most that a level is."""
+
+    def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
+        """Flat arrays for the compiled loop, whose rows have the features `names`; `where` begins an error.
+
+        Raises:
+            ClearschedError: a feature that is none of `names`, or a kind that answers outside the loop only.
+        """
+
+    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """float64[n]: the score of each row of float32[n, F] with the features `names`, to the bit as in the loop."""
+
+    def to_json(self) -> Any:
+        """The value that a student's file has of it; `from_json` gives the same scorer back."""
+
+    @classmethod
+    def from_json(cls, value: Any, names: Sequence[str], where: str) -> Scorer:
+        """Read and check what a file has.
+
+        Args:
+            value: a value as `to_json` gives.
+            names: the features that the choice has.
+            where: file and key, for errors.
+
+        Raises:
+            ClearschedError: it is malformed, or asks for an unknown feature.
+        """
+
+    def render(self, choice: Question, facts: Facts) -> list[str]:
+        """Its text in lines, with units: first the question and how it is answered."""
+
+    def complexity(self) -> int:
+        """How many numbers and conditions a person must read."""
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The features that it asks for, each once."""
+
+
+def read_scorer(value: Any, names: Sequence[str], where: str) -> Scorer:
+    """The scorer of a value in a student's file: its kind is told by its key; weights or a number are a formula.
+
+    Raises:
+        ClearschedError: no kind of scorer, two at once, or one that is malformed.
+    """
+    keys = [kind.key for kind in SCORERS.values()]
+    given = [key for key in keys if isinstance(value, dict) and key in value]
+    if len(given) > 1:
+        raise ClearschedError(f"{where}: give either {given[0]!r} or {given[1]!r}, and not both")
+    if not (isinstance(value, int | float) or (isinstance(value, dict) and value)):
+        raise ClearschedError(f"{where}: weights by feature, a number, or an object with {' or '.join(keys)} expected")
+    kind = next((kind for kind in SCORERS.values() if kind.key in given), SCORERS["formula"])
+    scorer: Scorer = load(kind.scorer).from_json(value, names, where)
+    return scorer
+
+
+def known_column(name: str, names: Sequence[str], where: str) -> int:
+    """The position of a feature in `names`.
+
+    Raises:
+        ClearschedError: it is none of them; the line names the nearest one.
+    """
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        raise ClearschedError(f"{where}: unknown feature {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+    return list(names).index(name)
+
+
+def name_list(value: Any, names: Sequence[str], where: str) -> tuple[str, ...]:
+    """A file's own list of features, by which its numbers count.
+
+    Raises:
+        ClearschedError: no list of texts, or an unknown feature.
+    """
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ClearschedError(f"{where}: features: a list of names expected")
+    for name in value:
+        known_column(name, names, where)
+    return tuple(value)

@@ -1,0 +1,122 @@
+"""A sum of trees as scorer: what boosting fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.trees import LEAF, pack
+from clearsched.errors import ClearschedError
+from clearsched.scorers import words
+from clearsched.scorers.conditions import flatten
+from clearsched.scorers.scorer import Facts, Question, known_column, name_list
+
+TREES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class TreeSum:
+    """Trees whose leaves are added up.
+
+    Attributes:
+        trees: dicts of lists as `compiled.trees.pack` takes them; `gain`, what a split improved, is a note.
+        names: of the columns by which the trees count.
+    """
+
+    trees: tuple[dict[str, Any], ...]
+    names: tuple[str, ...]
+
+    def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
+        """Flat arrays for the loop."""
+        if tuple(names) == self.names:
+            return Packed(trees=pack(list(self.trees), len(names), where))
+        column = {LEAF: LEAF} | {i: known_column(self.names[i], names, where) for i in self._asked}
+        trees = [{**tree, "feature": [column[f] for f in tree["feature"]]} for tree in self.trees]
+        return Packed(trees=pack(trees, len(names), where))
+
+    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """float64[n] of float32[n, F]."""
+        return scores_of(self.pack(names), features)
+
+    def to_json(self) -> dict[str, Any]:
+        """The trees, and the list of names by which they count."""
+        return {"features": list(self.names), "trees": list(self.trees)}
+
+    @classmethod
+    def from_json(cls, value: Any, names: Sequence[str], where: str) -> TreeSum:
+        """`trees`: a list of trees; `features`: the names by which they count."""
+        trees = value["trees"]
+        if not isinstance(trees, list) or not trees:
+            raise ClearschedError(f"{where}.trees: a list of trees expected")
+        if "features" not in value:
+            raise ClearschedError(f"{where}: trees need a list `features` of the names that they count by")
+        own = name_list(value["features"], names, where)
+        for place, tree in enumerate(trees):
+            asked = tree.get("feature") if isinstance(tree, dict) else None
+            if not isinstance(asked, list) or not all(isinstance(f, int) and LEAF <= f < len(own) for f in asked):
+                raise ClearschedError(
+                    f"{where}: tree {place}: feature: a list of {LEAF} (leaf) to {len(own) - 1} expected"
+                )
+        scorer = cls(tuple(trees), own)
+        scorer.pack(names, where)  # so that a broken tree is told now
+        return scorer
+
+    def render(self, choice: Question, facts: Facts) -> list[str]:
+        """What the trees look at and the first of them; of a level all of them."""
+        grown = [tree for tree in self.trees if len(tree["feature"]) > 1]
+        constant = sum(tree["value"][0] for tree in self.trees if len(tree["feature"]) == 1)
+        count = f"{len(grown)} tree{'s' * (len(grown) != 1)}"
+        if choice.form == words.SCORE:
+            lines = words.heading(choice, f"The candidate with the highest sum over {count}.", facts)
+            lines += ["", *self._gains(grown, choice), "", *self._rules(grown, choice, TREES_SHOWN)]
+        else:
+            lines = words.heading(choice, f"The sum over {count}, as a share of all, rounded.", facts)
+            lines += ["", *self._rules(grown, choice, len(grown))]
+        return [*lines, "", f"To the sum of all trees comes {constant:+.3f}."] if constant else lines
+
+    def _gains(self, trees: Sequence[dict[str, Any]], choice: Question) -> list[str]:
+        """What the trees look at, by how much it improved the fit."""
+        splits: Counter[int] = Counter()
+        gain: Counter[int] = Counter()
+        for tree in trees:
+            for feature, value in zip(tree["feature"], tree.get("gain", [0.0] * len(tree["feature"])), strict=True):
+                if feature != LEAF:
+                    splits[feature] += 1
+                    gain[feature] += value
+        whole, unit = sum(gain.values()) or 1.0, words.units(choice)
+        lines = [
+            "What the trees look at, by how much it improved the fit:",
+            "",
+            f"  {'feature':<24}{'unit':<12}{'gain':>8}{'splits':>9}",
+        ]
+        for f in sorted(splits, key=lambda f: (-gain[f], f)):
+            name = self.names[f]
+            lines.append(f"  {name:<24}{unit[name] or '-':<12}{100 * gain[f] / whole:>6.1f} %{splits[f]:>9}")
+        return lines
+
+    def _rules(self, trees: Sequence[dict[str, Any]], choice: Question, shown: int) -> list[str]:
+        """The first trees, each as rules that exclude each other."""
+        lines = []
+        for place, tree in enumerate(trees[:shown], 1):
+            rules = [(rule, f"{rule.value:+.3f}") for rule in flatten([tree])]
+            blocks = words.listed(rules, self.names, words.units(choice), alone=True)
+            lines += [f"Tree {place} of {len(trees)} adds:", "", *(line for block in blocks for line in block), ""]
+        return lines[:-1]
+
+    def complexity(self) -> int:
+        """The nodes of all trees."""
+        return sum(len(tree["feature"]) for tree in self.trees)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The features that a node asks for, in the order of the columns."""
+        return tuple(self.names[i] for i in self._asked)
+
+    @property
+    def _asked(self) -> list[int]:
+        return sorted({f for tree in self.trees for f in tree["feature"] if f != LEAF})

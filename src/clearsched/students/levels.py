@@ -1,0 +1,38 @@
+"""The choice of a level, which all kinds of student learn alike: the smallest tree that serves nearly as well."""
+
+from __future__ import annotations
+
+from clearsched.scorers.conditions import Rule
+from clearsched.scorers.rules import RuleList
+from clearsched.scorers.scorer import Scorer
+from clearsched.students import limit_tree
+from clearsched.students.bench import smallest_good
+from clearsched.students.policy import Student, names_of
+from clearsched.students.task import Task
+
+TOLERANCE = 0.001
+"""Share of the cost that a smaller tree may be worse."""
+
+
+def largest(task: Task) -> Scorer | None:
+    """The level by the largest tree, for trials before one is chosen; None where the problem has no level."""
+    return _scorer(task, limit_tree.learn(task.dataset, _leaves(task))) if task.level else None
+
+
+def with_level(task: Task, rank: Scorer) -> Student:
+    """The student with the smallest tree for its level that schedules nearly as well as the best one."""
+    if task.level is None:
+        return task.student(rank, None)
+    variants = (task.student(rank, _scorer(task, rules)) for rules in limit_tree.variants(task.dataset, _leaves(task)))
+    chosen, _ = smallest_good(((variant, task.bench.train_cost(variant)) for variant in variants), TOLERANCE)
+    return chosen
+
+
+def _leaves(task: Task) -> int:
+    leaves: int = task.common.limit_tree.leaves
+    return leaves
+
+
+def _scorer(task: Task, rules: list[Rule]) -> RuleList:
+    assert task.level is not None
+    return RuleList(tuple(rules), names_of(task.level))

@@ -1,0 +1,158 @@
+"""Where the rules of a list come from: models of imodels, and every part of the rules they find."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clearsched.compiled.trees import LEAF
+from clearsched.decisions.choices import Choices
+from clearsched.problems.problem import Choice
+from clearsched.scorers.conditions import Condition, flatten, holds
+from clearsched.students.dataset import best_rows, ranks, subset, without_none
+from clearsched.students.rounding import Columns
+from clearsched.students.settings import RuleListParams
+
+Conditions = tuple[Condition, ...]
+
+
+class Mined(NamedTuple):
+    """A conjunction of conditions, and which rows meet it."""
+
+    conditions: Conditions
+    rows: np.ndarray  # bool[n], of the candidates
+
+
+def mine(real: Choices, choice: Choice, settings: RuleListParams) -> list[Mined]:
+    """The rules of several models of imodels, with every part of them; of rules for the same rows the shortest.
+
+    Args:
+        real: decisions with more than one row; those of "none of these" say which candidates are worth choosing at all.
+        choice: the choice that they answer.
+        settings: at most `max_rules` rules a model.
+    """
+    features = real.features[~real.is_none]
+    columns = Columns(features)
+    found: dict[bytes, Mined] = {}
+    for trees in itertools.chain(_models(real, choice, settings), _models_of_none(real, settings)):
+        for rule in columns.round_rules(flatten(trees)):
+            for length in range(1, len(rule.conditions) + 1):
+                for conditions in itertools.combinations(rule.conditions, length):
+                    rows = np.logical_and.reduce([holds(condition, features) for condition in conditions])
+                    known = found.get(key := rows.tobytes())
+                    if known is None or length < len(known.conditions):
+                        found[key] = Mined(conditions, rows)
+    return list(found.values())
+
+
+def _models(real: Choices, choice: Choice, settings: RuleListParams) -> Iterator[list[dict[str, Any]]]:
+    """Models fitted to the candidates' ranks and to the best ones, as flat trees.
+
+    Features that all candidates of a decision share can't tell one from another, and mislead small models, so they are
+    left out. So is, for half of the models, the feature that tells the candidate which changes nothing: what was chosen
+    before mostly is preferred again, so this feature goes with the choice without being its reason.
+    """
+    real = without_none(real)
+    real = subset(real, ~real.trivial)
+    if not len(real.chosen):
+        return
+    rank, sizes = ranks(real), real.sizes[real.owner]
+    best = np.zeros(len(rank))
+    best[best_rows(real)] = 1.0
+    even = np.where(best == 1, 1.0, 1.0 / np.maximum(sizes - 1, 1))  # the best one weighs as much as all others
+    told = [(i, feature.name) for i, feature in enumerate(choice.features) if not feature.per_decision]
+    for columns in ([i for i, _ in told], [i for i, name in told if name != choice.keeps]):
+        features = real.features[:, columns]
+        for target, weight in itertools.product((1.0 / (1 + rank), best), (1.0 / sizes, 1.0 / (1 + rank))):
+            yield _figs(features, target, weight, columns, settings)
+        yield [_elimination_list(features, columns, best, even, settings)]
+
+
+def _models_of_none(real: Choices, settings: RuleListParams) -> Iterator[list[dict[str, Any]]]:
+    """Models fitted to which candidates are better than "none of these", where that was an answer.
+
+    Here what all candidates of a decision share does tell something: nothing may be worth choosing now.
+    """
+    owner = real.owner
+    if not real.is_none.any():
+        return
+    score = np.full(len(real.chosen), np.nan)
+    score[owner[real.is_none]] = real.score[real.is_none]
+    rows = ~real.is_none & np.isfinite(score[owner])
+    better = (real.score > score[owner])[rows].astype(np.float64)
+    columns = list(range(real.features.shape[1]))
+    for weight in (np.ones(len(better)), 1.0 / real.sizes[owner][rows]):
+        yield _figs(real.features[rows], better, weight, columns, settings)
+
+
+def _figs(
+    features: np.ndarray, target: np.ndarray, weight: np.ndarray, columns: Sequence[int], settings: RuleListParams
+) -> list[dict[str, Any]]:
+    from imodels import FIGSRegressor
+
+    model = FIGSRegressor(max_rules=max(1, settings.max_rules - 1), max_trees=1)
+    with _seeded_ties():
+        model.fit(features, target, sample_weight=weight)
+    return [from_figs(tree, columns) for tree in model.trees_]
+
+
+def from_figs(root: Any, columns: Sequence[int]) -> dict[str, list]:
+    """A tree of imodels' FIGS as a flat tree; its `x <= t` becomes `x < the next float32`."""
+    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
+
+    def add(node: Any) -> int:
+        place, is_leaf = len(tree["feature"]), node.left is None
+        value = float(np.asarray(node.value).ravel()[-1]) if is_leaf else 0.0
+        threshold = 0.0 if is_leaf else float(np.nextafter(np.float32(node.threshold), np.float32(np.inf)))
+        row = (LEAF if is_leaf else columns[node.feature], threshold, 0, 0, value)
+        for column, entry in zip(tree.values(), row, strict=True):
+            column.append(entry)
+        if not is_leaf:
+            tree["left"][place], tree["right"][place] = add(node.left), add(node.right)
+        return place
+
+    add(root)
+    return tree
+
+
+def _elimination_list(
+    features: np.ndarray, columns: Sequence[int], best: np.ndarray, weight: np.ndarray, settings: RuleListParams
+) -> dict[str, list]:
+    """imodels' GreedyRuleList fitted to "not the best": each rule sets aside what is surely not, the rest is chosen.
+
+    The model takes no weights, so a fixed draw of rows makes best and not best equally frequent. A list that peels off
+    the best candidates instead ends after its first rule, since the rows it sets aside first are all of one class.
+    """
+    from imodels import GreedyRuleListClassifier
+
+    drawn = np.random.default_rng(0).choice(len(best), 2 * int(best.sum()), p=weight / weight.sum())
+    model = GreedyRuleListClassifier(max_depth=max(1, settings.max_rules - 1), criterion="entropy")
+    with _seeded_ties():
+        model.fit(features[drawn], 1.0 - best[drawn], feature_names=[f"f{i}" for i in columns])
+    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
+    for rule in model.rules_[:-1]:
+        place = len(tree["feature"])
+        inner = (columns[rule["index_col"]], float(rule["cutoff"]), place + 1, place + 2, 0.0)
+        if not rule["flip"]:  # the rule is x >= cutoff: what meets it is to the right
+            inner = (*inner[:2], place + 2, place + 1, 0.0)
+        for row in (inner, (LEAF, 0.0, 0, 0, -float(rule["val_right"]))):
+            for column, entry in zip(tree.values(), row, strict=True):
+                column.append(entry)
+    for column, entry in zip(tree.values(), (LEAF, 0.0, 0, 0, -float(model.rules_[-1]["val"])), strict=True):
+        column.append(entry)
+    return tree
+
+
+@contextmanager
+def _seeded_ties() -> Iterator[None]:
+    """Seed numpy's global stream for a while: the stumps inside imodels break ties between features by it."""
+    state = np.random.get_state()
+    np.random.seed(0)
+    try:
+        yield
+    finally:
+        np.random.set_state(state)

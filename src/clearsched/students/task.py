@@ -1,0 +1,57 @@
+"""What a kind of student learns from, and how it is put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clearsched.problems.problem import Choice, Problem
+from clearsched.scorers.scorer import Scorer
+from clearsched.students.bench import Bench
+from clearsched.students.dataset import Dataset
+from clearsched.students.policy import Student, names_of
+
+
+@dataclass(frozen=True)
+class Task:
+    """One fit.
+
+    Attributes:
+        name: of the student.
+        problem: whose choices it answers.
+        dataset: the expert's decisions.
+        bench: episodes on which variants are compared.
+        settings: the section of the kind in params.
+        common: the section `students` of params: what all kinds share.
+        seed: of every random number.
+    """
+
+    name: str
+    problem: Problem
+    dataset: Dataset
+    bench: Bench
+    settings: Any
+    common: Any
+    seed: int
+
+    @property
+    def rank(self) -> Choice:
+        """The choice among candidates."""
+        return next(choice for choice in self.problem.choices if choice.form == "rank")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features of the rank choice, in the order of the columns."""
+        return names_of(self.rank)
+
+    @property
+    def level(self) -> Choice | None:
+        """The choice of a level, where the problem has one."""
+        return next((choice for choice in self.problem.choices if choice.form == "level"), None)
+
+    def student(self, rank: Scorer, level: Scorer | None) -> Student:
+        """The student of two scorers; `level` is None where the problem has no such choice."""
+        scorers = {self.rank.name: rank}
+        if self.level is not None and level is not None:
+            scorers[self.level.name] = level
+        return Student(self.name, self.problem, scorers, self.dataset.none)

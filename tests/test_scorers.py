@@ -1,0 +1,341 @@
+"""Scorers: each kind says what it runs, reads back what it writes, and scores in the loop as it does by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearsched.compiled.feature import Feature
+from clearsched.compiled.features import new_rows
+from clearsched.compiled.scoring import NONE, best_candidate, scores_of
+from clearsched.compiled.trees import BLOCK, add_scores, pack, scores
+from clearsched.errors import ClearschedError
+from clearsched.problems.problem import Choice
+from clearsched.registry import load
+from clearsched.scorers.cap_terms import LeastTerm
+from clearsched.scorers.conditions import (
+    Condition,
+    Rule,
+    as_list,
+    compile_rules,
+    first_rule,
+    flatten,
+    number,
+    parse_conditions,
+    tighten,
+)
+from clearsched.scorers.formula import WeightedSum
+from clearsched.scorers.kinds import SCORERS
+from clearsched.scorers.network import Perceptron
+from clearsched.scorers.rules import RuleList
+from clearsched.scorers.scorer import Scorer, read_scorer
+from clearsched.scorers.trees import TreeSum
+from random_trees import COLUMNS, grid_rows, random_tree, tree_scores, walk
+
+FEATURES = (
+    Feature("age_s", "s", "how long it has waited"),
+    Feature("size", "", "how large it is"),
+    Feature("share", "", "its share of all"),
+    Feature("work_s", "s", "how much work is left"),
+    Feature("rank", "items", "how many are before it"),
+    Feature("is_kept", "", "1 if it has the machine"),
+)
+NAMES = tuple(feature.name for feature in FEATURES)
+RANK = Choice("pick", "rank", "Which item?", FEATURES, none="wait")
+LEVEL = Choice("amount", "level", "How many machines?", FEATURES, unit="machines")
+IN_LOOP = [name for name in SCORERS if name != "network"]
+
+
+def random_scorer(kind: str, rng: np.random.Generator) -> Scorer:
+    """A scorer whose numbers a file can hold."""
+    if kind == "formula":
+        used = rng.permutation(COLUMNS)[:3]
+        return WeightedSum({NAMES[i]: float(rng.normal()) for i in used} | {"constant": float(rng.normal())})
+    if kind == "rules":
+        rules = [
+            Rule(
+                tuple(
+                    Condition(int(f), bool(rng.integers(2)), float(rng.integers(1, 5)) / 2)
+                    for f in rng.permutation(COLUMNS)[: rng.integers(1, 4)]
+                ),
+                float(3 - i),
+            )
+            for i in range(5)
+        ]
+        return RuleList((*rules, Rule((), -2.5)), NAMES, tuple(np.round(rng.random(6), 4).tolist()))
+    if kind == "trees":
+        order = tuple(NAMES[i] for i in rng.permutation(COLUMNS))
+        return TreeSum(tuple(random_tree(rng, depth) for depth in (3, 2, 3, 0)), order)
+    if kind == "cap_terms":
+        terms = [{"times": float(rng.random() * 3), NAMES[i]: float(rng.integers(1, 4)) / 2} for i in range(3)]
+        return LeastTerm((*terms, {"times": 1.5}))
+    layers = [(rng.normal(size=(2, 3)), rng.normal(size=3)), (rng.normal(size=(3, 1)), rng.normal(size=1))]
+    return Perceptron(tuple(layers), ("work_s", "age_s"))
+
+
+def by_hand(scorer: Scorer, row: np.ndarray) -> float:
+    """The score of one row in plain Python."""
+    value = {name: float(x) for name, x in zip(NAMES, row, strict=True)}
+    if isinstance(scorer, WeightedSum):
+        weights = dict(scorer.weights)
+        total = weights.pop("constant", 0.0)
+        for name, weight in weights.items():
+            total += weight * value[name]
+        return total
+    if isinstance(scorer, RuleList):
+        for rule in scorer.rules:
+            if all((value[NAMES[c.feature]] < c.threshold) == c.below for c in rule.conditions):
+                return rule.value
+    if isinstance(scorer, TreeSum):
+        return walk(list(scorer.trees), np.array([value[name] for name in scorer.names], np.float32))
+    assert isinstance(scorer, LeastTerm)
+    return min(
+        term.get("times", 1.0) * math.prod(value[n] ** p for n, p in term.items() if n != "times")
+        for term in scorer.terms
+    )
+
+
+# What every kind does ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", list(SCORERS))
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_written_reads_back_the_same(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scorer, features = random_scorer(kind, rng), grid_rows(rng, 50)
+    assert type(scorer) is load(SCORERS[kind].scorer)
+    text = json.dumps(scorer.to_json())
+    again = read_scorer(json.loads(text), NAMES, "test")
+    assert type(again) is type(scorer)
+    assert json.dumps(again.to_json()) == text
+    assert again.complexity() == scorer.complexity() > 0
+    np.testing.assert_array_equal(again.scores(features, NAMES), scorer.scores(features, NAMES))
+
+
+@pytest.mark.parametrize("kind", IN_LOOP)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_loop_scores_as_by_hand(kind: str, seed: int) -> None:
+    """Also where the columns of the loop stand in another order than those of the scorer."""
+    rng = np.random.default_rng(seed)
+    scorer, features = random_scorer(kind, rng), grid_rows(rng, 100)
+    expected = [by_hand(scorer, row) for row in features]
+    np.testing.assert_allclose(scorer.scores(features, NAMES), expected, rtol=1e-12)
+    order = rng.permutation(COLUMNS)
+    names = ("further", *(NAMES[i] for i in order))
+    wider = np.concatenate([np.full((100, 1), 9, np.float32), features[:, order]], axis=1)
+    np.testing.assert_array_equal(scorer.scores(wider, names), scorer.scores(features, NAMES))
+
+
+@pytest.mark.parametrize("kind", list(SCORERS))
+@pytest.mark.parametrize("choice", [RANK, LEVEL], ids=["rank", "level"])
+def test_the_text_has_the_question_and_every_feature(kind: str, choice: Choice) -> None:
+    scorer = random_scorer(kind, np.random.default_rng(1))
+    text = "\n".join(scorer.render(choice, {"most": 10}))
+    assert text.startswith(choice.question)
+    assert set(scorer.used) <= set(NAMES)
+    for name in scorer.used:
+        assert re.search(rf"\b{name}\b", text), name
+    assert "wait" not in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("kind", list(SCORERS))
+def test_none_is_told_where_it_is_an_answer(kind: str) -> None:
+    scorer = random_scorer(kind, np.random.default_rng(1))
+    text = "\n".join(scorer.render(RANK, {"none": True}))
+    assert ("below here: wait" if kind == "rules" else "not above 0: wait") in text
+    assert "wait" not in "\n".join(scorer.render(RANK._replace(none=""), {"none": True}))
+
+
+@pytest.mark.parametrize("kind", IN_LOOP)
+def test_none_is_taken_where_no_score_is_above_0(kind: str) -> None:
+    """And the best candidate where none is refused, or the scorer never answers so."""
+    rng = np.random.default_rng(2)
+    seen = set()
+    for count in rng.integers(1, 4, size=200).tolist():
+        packed = random_scorer(kind, rng).pack(NAMES)
+        features, rows, values = grid_rows(rng, count) - np.float32(0.5), new_rows(count, COLUMNS), np.empty(3 + BLOCK)
+        rows[:count] = features
+        score = scores_of(packed, features)
+        if not np.isfinite(score).all():
+            continue
+        best = int(score.argmax())
+        assert best_candidate(packed, rows, count, values, True) == best
+        assert best_candidate(packed._replace(none=True), rows, count, values, False) == best
+        expected = best if score[best] > 0 else NONE
+        assert best_candidate(packed._replace(none=True), rows, count, values, True) == expected
+        seen.add(expected == NONE)
+    assert seen == {True, False}
+
+
+def test_a_network_says_that_it_does_not_run_in_the_loop() -> None:
+    with pytest.raises(ClearschedError, match=r"^mine: a network answers outside the simulator's loop only"):
+        random_scorer("network", np.random.default_rng(0)).pack(NAMES, "mine")
+
+
+def test_a_network_is_layers_with_a_bend() -> None:
+    layers = (np.array([[1.0, -1.0]]), np.zeros(2)), (np.array([[1.0], [1.0]]), np.array([0.5]))
+    rows = np.zeros((2, COLUMNS), np.float32)
+    rows[:, 0] = (-2, 3)
+    assert Perceptron(layers, ("age_s",)).scores(rows, NAMES).tolist() == [2.5, 3.5]  # |x| + 0.5
+
+
+def test_a_feature_of_another_problem_is_refused() -> None:
+    for kind in IN_LOOP:
+        scorer = random_scorer(kind, np.random.default_rng(0))
+        with pytest.raises(ClearschedError, match=r"^mine.*: unknown feature"):
+            scorer.pack(("one", "two"), "mine")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"rules": [], "trees": []}, "^here: give either 'rules' or 'trees', and not both"),
+        ([1], "^here: weights by feature, a number, or an object with weights or rules or"),
+        ({}, "^here: weights by feature"),
+        ({"weights": 3}, r"^here\.weights: a formula needs a weight"),
+        ({"trees": []}, r"^here\.trees: a list of trees expected"),
+        ({"trees": [{}]}, "^here: trees need a list `features`"),
+        ({"trees": [{}], "features": "age_s"}, "^here: features: a list of names expected"),
+        ({"trees": [{}], "features": ["ages"]}, "^here: unknown feature 'ages'; did you mean age_s"),
+        ({"trees": [{"feature": [1]}], "features": ["age_s"]}, "^here: tree 0: feature: a list of -1 .leaf. to 0 exp"),
+        ({"cap_terms": []}, r"^here\.cap_terms: a list of terms expected"),
+        ({"cap_terms": [{"ages": 1}]}, r"^here\.cap_terms\[0\]: unknown feature 'ages'; did you mean age_s"),
+        ({"cap_terms": [{"times": "3"}]}, r"^here\.cap_terms\[0\]: times: a finite number expected"),
+        ({"network": [], "features": ["age_s"]}, r"^here\.network: a list of layers expected"),
+        ({"network": [{}], "features": ["age_s"]}, r"^here\.network\[0\]: lists of numbers `weights` and `bias`"),
+        ({"network": [{"weights": [[1]], "bias": 0}], "features": ["age_s"]}, r"network\[0\]: weights of 1 rows"),
+        ({"network": [{"weights": [[math.inf]], "bias": [0]}], "features": ["age_s"]}, "a number is not finite"),
+        ({"rules": [{"if": "otherwise", "then": math.nan}]}, r"^here\.rules\[0\]: then: a number expected"),
+        ({"rules": [{"if": "otherwise", "then": True}]}, r"^here\.rules\[0\]: then: a number expected"),
+    ],
+)
+def test_what_is_malformed_is_told_with_its_place(value: Any, message: str) -> None:
+    with pytest.raises(ClearschedError, match=message) as raised:
+        read_scorer(value, NAMES, "here")
+    assert "\n" not in str(raised.value)
+
+
+# Words ---------------------------------------------------------------------------------------------------------------
+
+
+def test_cap_terms_read_as_people_say_them() -> None:
+    """A feature with a unit is worth so many machines a unit; without the most a level can be, a share."""
+    terms = ({"times": 3, "share": 1}, {"times": 1 / 60, "work_s": 1}, {"times": 0.3}, {"times": 0.2, "age_s": 1})
+    scorer = LeastTerm((*terms, {"times": 2, "share": 0.5, "work_s": 1}))
+    assert scorer.render(LEVEL, {"most": 10}) == [
+        "How many machines? All of this holds, rounded.",
+        "",
+        "  at most 3 times share,",
+        "  and at most one machine for each 6 s of work_s,",
+        "  and at most 30 % of the machines (3 of 10),",
+        "  and at most 2 machines for each s of age_s,",
+        "  and at most 2 x share^0.5 x work_s [s] of the machines.",
+    ]
+    assert "  and at most 0.0166667 x work_s [s] of the machines," in scorer.render(LEVEL, {})
+    rows = np.zeros((2, COLUMNS), np.float32)
+    rows[:, NAMES.index("share")], rows[:, NAMES.index("work_s")], rows[:, NAMES.index("age_s")] = 1, (6, 60), 10
+    assert scorer.scores(rows, NAMES).tolist() == pytest.approx([0.1, 0.3])
+
+
+def test_none_stands_among_the_rules() -> None:
+    rules = (Rule((Condition(0, True, 3.0),), 1.0), Rule((Condition(4, True, 1.0),), -1.0), Rule((), -2.0))
+    scorer = RuleList(rules, NAMES, (0.25, 0.5, 0.25))
+    assert scorer.none_place == 1
+    assert scorer.render(RANK, {"none": True})[-4:] == [
+        "  1. if age_s < 3 s  ->  score 1   (25.0 % of the candidates)",
+        "     below here: wait",
+        "  2. else if rank < 1 items  ->  score -1   (50.0 % of the candidates)",
+        "  3. otherwise  ->  score -2   (25.0 % of the candidates)",
+    ]
+    assert not any("below here" in line for line in scorer.render(RANK, {}))
+
+
+def test_shares_of_a_level_are_told_in_whole_things() -> None:
+    scorer = RuleList((Rule((Condition(2, True, 0.5),), 0.34), Rule((), 1.0)), NAMES)
+    assert scorer.render(LEVEL, {"most": 10})[-2:] == [
+        "  1. if share < 0.5  ->  34 % of the machines (3 of 10)",
+        "  2. otherwise  ->  100 % of the machines (10 of 10)",
+    ]
+    assert scorer.render(LEVEL, {})[-1] == "  2. otherwise  ->  100 % of the machines"
+
+
+def test_shares_count_the_rows_of_each_rule() -> None:
+    scorer = RuleList((Rule((Condition(0, True, 1.0),), 1.0), Rule((), 0.0)), NAMES)
+    rows = np.zeros((3, COLUMNS), np.float32)
+    rows[0, 0] = 5
+    assert scorer.with_shares(rows).shares == (0.6667, 0.3333)
+
+
+# Rules and trees -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tree_its_list_and_its_rules_give_the_same(seed):
+    rng = np.random.default_rng(seed)
+    features, tree = grid_rows(rng, 300), random_tree(rng, 4)
+    expected = tree_scores([tree], features)
+    np.testing.assert_array_equal(tree_scores([compile_rules(as_list(tree))], features), expected)
+    np.testing.assert_array_equal(tree_scores([compile_rules(flatten([tree]))], features), expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sum_of_trees_flattens_to_rules_that_exclude_each_other(seed):
+    rng = np.random.default_rng(seed)
+    features, trees = grid_rows(rng, 300), [random_tree(rng, 2), random_tree(rng, 3)]
+    rules = flatten(trees)
+    np.testing.assert_allclose(tree_scores([compile_rules(rules)], features), tree_scores(trees, features))
+    fits = [first_rule([rule], features) == 0 for rule in rules]
+    assert np.all(np.sum(fits, axis=0) == 1)
+
+
+@pytest.mark.parametrize("depths", [[3], [0, 1, 2, 3], [3] * 50, [3, 4, 2], []])
+@pytest.mark.parametrize("count", [1, 16, 29, 130])
+def test_scores_are_those_of_a_plain_walk(depths, count):
+    """In Python, tree by tree; an ensemble of at most three levels is evaluated in another way than a deeper one."""
+    rng = np.random.default_rng(len(depths))
+    features, trees = grid_rows(rng, count), [random_tree(rng, depth) for depth in depths]
+    features[0] = np.nan  # fails every comparison
+    expected = [walk(trees, row) for row in features]
+    packed = pack(trees, COLUMNS, "test")
+    np.testing.assert_array_equal(scores(packed, features), expected)
+    rows, values = new_rows(count, COLUMNS), np.zeros(count)
+    rows[:count] = features
+    add_scores(packed, rows, count, values)
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_conditions_of_one_feature_are_tightened():
+    below = [Condition(2, True, 5.0), Condition(2, True, 3.0), Condition(1, False, 1.0)]
+    assert tighten(below) == (Condition(1, False, 1.0), Condition(2, True, 3.0))
+    assert tighten([*below, Condition(2, False, 3.0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "met"),
+    [
+        ("share < 2.9", 2.9, False),
+        ("share <= 2.9", 2.9, True),
+        ("share >= 2.9", 2.9, True),
+        ("share > 2.9", 2.9, False),
+        ("share>1e-3", 0.0011, True),
+        ("share < 3 and share >= 2", 2.5, True),
+        ("otherwise", 0.0, True),
+    ],
+)
+def test_text_is_read_as_it_is_written(text, value, met):
+    features = np.full((1, COLUMNS), value, np.float32)
+    assert (first_rule([Rule(parse_conditions(text, NAMES, "test"), 1.0)], features) == 0) == [met]
+
+
+@pytest.mark.parametrize("value", [0.1, 3.0, 1 / 3, 1e-7, 123456.78, 2.0**24 + 2, 0.0])
+def test_a_printed_threshold_is_the_one_that_runs(value):
+    condition = Condition(3, True, value)
+    (read,) = parse_conditions(condition.text(NAMES), NAMES, "test")
+    assert np.float32(read.threshold) == np.float32(value)
+    assert float(number(value)) == pytest.approx(value, rel=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clearsched.params.models import BurstyParams, DiurnalParams
+from clearsched.problems.dag_jobs.settings.workload import BurstyParams, DiurnalParams
 from clearsched.problems.dag_jobs.workloads import arrivals
 
 GAP_MS = 1000.0

@@ -33,7 +33,7 @@ def _two_jobs() -> tuple[Instance, Episode]:
 def _a_dip() -> tuple[Instance, Episode]:
     """In slot 2 only 2 of 3 cores are left: a job of 2 that starts before, beside another, is evicted there.
 
-    It is best to start it in slot 3: it waits 3 slots of its 3, the other none; the mean is 0.5.
+    It arrives in slot 1 and is best started in slot 3: it waits 2 slots of its 3, the other none; the mean is 1/3.
     """
     episode = toy([(0, 3, 1000, 9), (1, 3, 2000, 8)], [3000, 3000, 2000, 3000, 3000, 3000])
     return DeferrableJobs.__new__(DeferrableJobs), episode  # an instance without files: it runs what it is given
@@ -58,7 +58,7 @@ CASES = {
             "workload": {"jobs": 20, "slots": 60, "episodes": {"train": 3, "validation": 2, "test": 2}},
         },
         _a_dip,
-        0.5,
+        1 / 3,
         {"threshold": {"safety": 0.0, "slack": 0.0}},
     ),
 }

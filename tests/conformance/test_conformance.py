@@ -42,7 +42,7 @@ def instance(problem: Problem, files: tuple[Path, Path]) -> Instance:
 
 def drawn(problem: Problem, folder: Path) -> tuple[Path, Path]:
     """The problem's trace and episodes, made as the workflow makes them."""
-    params = parse({"problem": problem.name, "seed": 3, **CASES[problem.name].params}, "test")
+    params = parse({"problem": problem.name, "seed": 3, **CASES[problem.name].params}, "test", whole=False)
     trace, workloads = folder / "trace.parquet", folder / "workloads.parquet"
     assert all(what and how_much for what, how_much in problem.build(params, trace))
     problem.draw(params, trace, workloads)

@@ -10,6 +10,28 @@ import numpy as np
 from clearsched.problems.problem import NONE, Choice
 
 
+class Rows(NamedTuple):
+    """The rows of one choice of a decision: n of them, one chosen."""
+
+    features: np.ndarray  # float32[n, F]
+    candidate: np.ndarray  # int64[n]
+    group: np.ndarray  # int64[n]
+    score: np.ndarray  # float64[n]
+    probability: np.ndarray  # float64[n]
+    chosen: int  # position among the n
+
+
+class Decision(NamedTuple):
+    """One decision and the expert's answer: the rows of its rank choice, and of its level choice if it was asked."""
+
+    split: str
+    episode: int
+    decision: int
+    time_s: float
+    rank: Rows
+    level: Rows | None
+
+
 class Choices(NamedTuple):
     """d decisions with n rows in all: the candidates, and where it was an answer "none of these" as the last row."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearsched.decisions.choices import Choices, empty
+from clearsched.decisions.choices import Choices, Decision, Rows, empty
 from clearsched.decisions.experts import Expert, load_expert
 from clearsched.decisions.progress import progress_bar
 from clearsched.decisions.writer import open_log
@@ -23,28 +23,6 @@ if TYPE_CHECKING:
 
 LOCKSTEP = 64
 """Episodes that run side by side, so that the network answers many decisions in one pass."""
-
-
-class Rows(NamedTuple):
-    """The rows of one choice of a decision: n of them, one chosen."""
-
-    features: np.ndarray  # float32[n, F]
-    candidate: np.ndarray  # int64[n]
-    group: np.ndarray  # int64[n]
-    score: np.ndarray  # float64[n]
-    probability: np.ndarray  # float64[n]
-    chosen: int  # position among the n
-
-
-class Decision(NamedTuple):
-    """One decision and the expert's answer: the rows of its rank choice, and of its level choice if it was asked."""
-
-    split: str
-    episode: int
-    decision: int
-    time_s: float
-    rank: Rows
-    level: Rows | None
 
 
 def log(

@@ -6,18 +6,16 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clearsched.decisions.choices import Decision, Rows
 from clearsched.decisions.schema import log_schema
 from clearsched.files import PROVENANCE_KEY, atomic_path
 from clearsched.problems.problem import SPLITS, Problem
-
-if TYPE_CHECKING:
-    from clearsched.decisions.recording import Decision, Rows
 
 ROWS_PER_GROUP = 1 << 16
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from clearsched.problems.dag_jobs.recording.lanes import task_table
 from clearsched.problems.dag_jobs.schemas import GANTT_EPISODE, JOBS, TASKS
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.problem import Instance
 
-if TYPE_CHECKING:
-    from clearsched.problems.dag_jobs.instance import DagJobsInstance
+
+class WithProfiles(Instance, Protocol):
+    """The instance of a trace."""
+
+    @property
+    def profiles(self) -> Profiles: ...
 
 
 def tables(
-    instance: DagJobsInstance, runs: Sequence[Any], episodes: Sequence[Workload]
+    instance: WithProfiles, runs: Sequence[Any], episodes: Sequence[Workload]
 ) -> dict[str, tuple[pa.Table, pa.Schema]]:
     """The tables `jobs` and `tasks`; `runs` are `evaluation.rollouts.Rollout`."""
     return {
@@ -26,7 +32,7 @@ def tables(
     }
 
 
-def job_table(instance: DagJobsInstance, runs: Sequence[Any], episodes: Sequence[Workload]) -> pa.Table:
+def job_table(instance: WithProfiles, runs: Sequence[Any], episodes: Sequence[Workload]) -> pa.Table:
     """One row a policy, episode and job, of schema JOBS."""
     queries = np.array([query for query, _ in instance.profiles.names], dtype=object)
     sizes = np.array([size for _, size in instance.profiles.names], dtype=object)
@@ -51,7 +57,7 @@ def job_table(instance: DagJobsInstance, runs: Sequence[Any], episodes: Sequence
     return pa.concat_tables(parts).combine_chunks()
 
 
-def tasks_of_episode(instance: DagJobsInstance, runs: Sequence[Any], episode: Workload) -> pa.Table:
+def tasks_of_episode(instance: WithProfiles, runs: Sequence[Any], episode: Workload) -> pa.Table:
     """Every task of an episode under `shown`, of schema TASKS, in order of start and executor."""
     parts = []
     for run in shown(runs):

@@ -7,18 +7,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clearsched.policies import CompiledPolicy, heuristic, load_policy
 
 from clearsched.errors import ClearschedError
-from clearsched.files import read_json
-from clearsched.params import Params, parse
+from clearsched.files import read_json, write_json
+from clearsched.heuristics import tune
+from clearsched.heuristics.tuning import grid, read_tuned, tuned_heuristic
+from clearsched.problems import find_problem
+from clearsched.problems import policy as policies
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.policies import HEURISTICS
+from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.traces import Trace, write_trace
-from clearsched.problems.dag_jobs.tuning import grid, tune
 from clearsched.problems.dag_jobs.workloads import build, read_workloads
+from clearsched.problems.policy import CompiledPolicy
 from clearsched.schemas import TUNING, read_table
+from stages import stage_params
 from toys import decision_rows, stage, toy_trace, toy_workload
 
 Answers = list[tuple[list[int] | None, int, int]]
@@ -155,20 +160,20 @@ def test_a_choice_that_is_only_looked_at_changes_nothing() -> None:
 
 def test_names_and_settings() -> None:
     assert set(HEURISTICS) == {"fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"}
-    policy = load_policy("capped_srpt", {"capped_srpt": {"p": 0.25, "m": 2}, "wsjf": {"alpha": 1}})
+    policy = policies.heuristic(PROBLEM, "capped_srpt", {"p": 0.25, "m": 2})
     assert (policy.name, policy.kind, policy.mode, policy.settings) == (
         "capped_srpt",
         "heuristic",
         "argmax",
         {"p": 0.25, "m": 2.0},
     )
-    assert load_policy("fair").settings == {}
-    assert load_policy("weighted_fair").settings == {"alpha": -1.0}
+    assert heuristic("fair").settings == {}
+    assert heuristic("weighted_fair").settings == {"alpha": -1.0}
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(ClearschedError, match=r"unknown policy 'fare': known are .*; did you mean fair\?"):
-        load_policy("fare")
+    with pytest.raises(ClearschedError, match=r"unknown heuristic 'fare': known are .*; did you mean fair\?"):
+        heuristic("fare")
     with pytest.raises(ClearschedError, match="fifo has no parameter alpha"):
         heuristic("fifo", alpha=1.0)
 
@@ -182,12 +187,15 @@ GRID = {
 WORKLOAD = {"executors": 4, "jobs": 6, "episodes": {"train": 1, "validation": 3, "test": 1}}
 
 
-def params() -> Params:
-    return parse({"workload": WORKLOAD, "heuristics": GRID}, "test", whole=False)
+TUNED_TRACE = toy_trace([[even(8, 1), even(4, 1, (0,))], [even(30, 1)], [even(2, 3)]])
+
+
+def params() -> Any:
+    return stage_params(workload=WORKLOAD, heuristics=GRID)
 
 
 def test_the_grid() -> None:
-    settings = list(grid(params()))
+    settings = list(grid(PROBLEM, params().heuristics))
     assert [values for name, values in settings if name == "wsjf"] == [{"alpha": a} for a in (-1, -0.5, 0, 0.5, 1)]
     assert [values for name, values in settings if name == "capped_srpt"] == [
         {"p": p, "m": m} for p in (0.4, 0.8) for m in (1, 3)
@@ -197,31 +205,80 @@ def test_the_grid() -> None:
 
 def test_tuning_keeps_the_best(tmp_path: Path) -> None:
     trace, workloads = tmp_path / "trace.parquet", tmp_path / "workloads.parquet"
-    write_trace(trace, toy_trace([[even(8, 1), even(4, 1, (0,))], [even(30, 1)], [even(2, 3)]]))
+    write_trace(trace, TUNED_TRACE)
     build(params(), trace, workloads)
     outputs = [(tmp_path / f"{name}.parquet", tmp_path / f"{name}.json") for name in ("one", "two")]
     returned = [tune(params(), trace, workloads, *paths) for paths in outputs]
     assert [path.read_bytes() for path in outputs[0]] == [path.read_bytes() for path in outputs[1]]
 
-    table, _ = read_table(outputs[0][0], TUNING)
+    table, metadata = read_table(outputs[0][0], TUNING)
+    assert (metadata["measure"], metadata["unit"]) == ("jct_s", "s")
     tuned = read_json(outputs[0][1])
+    assert (tuned["problem"], tuned["measure"]) == ("dag_jobs", "jct_s")
     rows = table.to_pylist()
     assert len(rows) == 3 + 2 * 5 + 2 * 4
-    profiles = compile_profiles(toy_trace([[even(8, 1), even(4, 1, (0,))], [even(30, 1)], [even(2, 3)]]))
+    instance = DagJobsInstance(compile_profiles(TUNED_TRACE))
     episodes = read_workloads(workloads).split("validation")
-    for row, (name, values) in zip(rows, grid(params()), strict=True):
+    for row, (name, values) in zip(rows, grid(PROBLEM, params().heuristics), strict=True):
         assert row["policy"] == name
-        results = heuristic(name, **values).run(profiles, episodes)
-        assert row["mean_jct_s"] == pytest.approx(np.mean([result.avg_jct_s for result in results]))
+        results = heuristic(name, **values).run(instance, episodes)
+        assert row["mean"] == pytest.approx(np.mean([result.avg_jct_s for result in results]))
     means = {}
     for name in HEURISTICS:
         own = [row for row in rows if row["policy"] == name]
         chosen = [row for row in own if row["chosen"]]
         assert len(chosen) == 1
-        means[name] = min(row["mean_jct_s"] for row in own)
-        assert chosen[0]["mean_jct_s"] == means[name]
+        means[name] = min(row["mean"] for row in own)
+        assert chosen[0]["mean"] == means[name]
         assert chosen[0]["setting"] == ", ".join(f"{key}={value:g}" for key, value in tuned[name].items())
-        assert dict(load_policy(name, tuned).settings) == tuned[name]
+        assert tuned_heuristic(PROBLEM, name, outputs[0][1]).settings == tuned[name]
     assert tuned["best"] == min(means, key=means.__getitem__)
-    assert tuned["validation_jct_s"] == pytest.approx(means)
+    assert tuned_heuristic(PROBLEM, "best", outputs[0][1]).name == tuned["best"]
+    assert tuned["validation"] == pytest.approx(means)
     assert returned[0]["best"] == tuned["best"]
+
+
+def test_tuning_knows_no_problem(tmp_path: Path) -> None:
+    """The same function tunes the other problem by its own objective, over the grid of its own section."""
+    problem = find_problem("deferrable_jobs")
+    workload = {"jobs": 30, "slots": 60, "episodes": {"train": 1, "validation": 4, "test": 1}}
+    slack = (-1.0, 0.25, 4.0)
+    chosen = stage_params(
+        "deferrable_jobs", workload=workload, heuristics={"threshold": {"safety": (-1.0, 1.0), "slack": slack}}
+    )
+    trace, workloads = tmp_path / "trace.parquet", tmp_path / "workloads.parquet"
+    problem.build(chosen, trace)
+    problem.draw(chosen, trace, workloads)
+    tuned = tune(chosen, trace, workloads, tmp_path / "tuning.parquet", tmp_path / "tuned.json")
+    rows = read_table(tmp_path / "tuning.parquet", TUNING)[0].to_pylist()
+    assert len(rows) == 5 + 2 * 3
+    costs = {(row["policy"], row["setting"]): row["mean"] for row in rows}
+    assert len(set(costs.values())) > 3, "the settings differ in what they reach"
+    instance = problem.open(trace, workloads)
+    results = tuned_heuristic(problem, "threshold", tmp_path / "tuned.json").run(instance, instance.split("validation"))
+    mean = np.mean([result.measures["cost"] for result in results])
+    assert mean == pytest.approx(tuned["validation"]["threshold"])
+    assert mean == min(cost for (name, _), cost in costs.items() if name == "threshold")
+    assert tuned["measure"] == "cost"
+
+
+def test_a_measure_that_is_better_when_larger_is_maximised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, workloads = tmp_path / "trace.parquet", tmp_path / "workloads.parquet"
+    write_trace(trace, TUNED_TRACE)
+    build(params(), trace, workloads)
+    jct_s = PROBLEM.measures[0]
+    monkeypatch.setattr(type(PROBLEM), "measures", (jct_s._replace(lower_is_better=False), *PROBLEM.measures[1:]))
+    tuned = tune(params(), trace, workloads, tmp_path / "tuning.parquet", tmp_path / "tuned.json")
+    rows = read_table(tmp_path / "tuning.parquet", TUNING)[0].to_pylist()
+    for name in HEURISTICS:
+        assert tuned["validation"][name] == max(row["mean"] for row in rows if row["policy"] == name)
+    assert tuned["best"] == max(tuned["validation"], key=tuned["validation"].__getitem__)
+
+
+def test_tuned_settings_of_another_problem_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tuned.json"
+    write_json(path, {"problem": "dag_jobs", "best": "fifo", "fifo": {}})
+    assert read_tuned(path, PROBLEM)["best"] == "fifo"
+    told = r"tuned\.json: heuristics of the problem dag_jobs, not of deferrable_jobs; tune them again$"
+    with pytest.raises(ClearschedError, match=told):
+        tuned_heuristic(find_problem("deferrable_jobs"), "best", path)

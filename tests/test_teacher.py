@@ -5,31 +5,34 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 import pytest
 import torch
-from clearsched.policies import heuristic, load_policy
 
 from clearsched import teacher
 from clearsched.errors import ClearschedError
 from clearsched.files import write_json
-from clearsched.params import Params, parse
-from clearsched.params.models import CloneParams, ImproveParams
 from clearsched.problems.dag_jobs.graph import Observation, join, observation_of
-from clearsched.problems.dag_jobs.network.encoding import POWERS, collate, encode_limits
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.network.encoding import POWERS, encode, encode_limits
 from clearsched.problems.dag_jobs.network.network import ChildrenToParents, TeacherNetwork
+from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
 from clearsched.schemas import LEARNING_CURVE, read_table
-from clearsched.teacher import baselines, policy_gradient
-from clearsched.teacher.choices import best, draw, entropy, log_probability_of_grant
+from clearsched.teacher import baselines, load_policy, policy_gradient
+from clearsched.teacher.choices import best, draw, entropy, log_probability_of_level, softmax
 from clearsched.teacher.imitation import Epoch, clone, demonstrate
 from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.settings import CloneParams, ImproveParams
+from stages import stage_params
 from toys import stage, toy_trace, toy_workload
 
 SECOND = {"first_wave": 1200, "rest_wave": 1000, "fresh": 2000}
@@ -46,6 +49,11 @@ def profiles() -> Profiles:
 
 
 @pytest.fixture(scope="module")
+def instance(profiles: Profiles) -> DagJobsInstance:
+    return DagJobsInstance(profiles)
+
+
+@pytest.fixture(scope="module")
 def network() -> TeacherNetwork:
     return new_network()
 
@@ -56,10 +64,13 @@ def new_network(seed: int = 0) -> TeacherNetwork:
 
 
 def workload(seed: int = 0, jobs: int = 6) -> Workload:
+    """An episode in which a network must choose a candidate; test_none.py is about the others."""
     generator = np.random.default_rng(seed)
     arrivals = np.sort(generator.integers(0, 4000 * jobs, jobs)).tolist()
     profile = generator.integers(0, TRACE.num_profiles, jobs).tolist()
-    return toy_workload(arrivals, EXECUTORS, profile=profile, moving_delay_ms=500, seed=seed, mean_durations=False)
+    return toy_workload(
+        arrivals, EXECUTORS, profile=profile, moving_delay_ms=500, seed=seed, mean_durations=False, idling=False
+    )
 
 
 def observations(profiles: Profiles, count: int = 12) -> list[Observation]:
@@ -73,14 +84,12 @@ def observations(profiles: Profiles, count: int = 12) -> list[Observation]:
 
 
 def scores(network: TeacherNetwork, seen: list[Observation]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Stage scores of all candidates, and limit scores for the first candidate of each decision."""
+    """Scores of all candidates, and of the limits of the first candidate of each decision."""
     with torch.no_grad():
-        batch = collate(seen)
+        batch = network.encode(join(seen))
         embedding = network.embed(batch)
-        return (
-            network.score_stages(batch, embedding),
-            network.score_limits(batch, embedding, batch.first_candidate),
-        )
+        table = network.score_candidates(batch, embedding)
+        return table[table.isfinite()], network.score_levels(batch, embedding, batch.first_candidate)
 
 
 # What the network sees
@@ -146,6 +155,8 @@ def reverse_jobs(observation: Observation) -> tuple[Observation, np.ndarray]:
         candidates=observation.candidates[rows],
         candidate_node=place[observation.candidate_node][rows],
         candidate_stage=observation.candidate_stage[rows],
+        candidate_group=observation.candidate_group[rows],
+        none_allowed=observation.none_allowed,
     )
     return turned, order
 
@@ -154,7 +165,7 @@ def test_inputs_by_hand(profiles: Profiles) -> None:
     """Two jobs at time 0: 9 tasks of 1 s and 12 of them; each counts with 5 s more; 4 executors."""
     simulation = Simulation(profiles, toy_workload([0, 0], EXECUTORS))
     assert simulation.advance()
-    batch = collate([simulation.observe()])
+    batch = encode(join([simulation.observe()]))
     half = POWERS.index(0.5)
     share = np.sqrt([9 + 5, 12 + 5]) / np.sqrt([9 + 5, 12 + 5]).sum()
     np.testing.assert_allclose(np.exp(batch.shares[:, half].numpy()), EXECUTORS * share, rtol=1e-6)
@@ -167,16 +178,17 @@ def test_inputs_by_hand(profiles: Profiles) -> None:
 
 
 def test_limits_start_above_what_the_job_holds(profiles: Profiles, network: TeacherNetwork) -> None:
-    policy = TeacherPolicy(network)
+    policy = TeacherPolicy(network, PROBLEM)
     for observation in observations(profiles):
-        answer = policy.decide([observation])[0]
-        held = observation.job_held[observation.node_job[observation.candidate_node[answer.candidate]]]
-        assert answer.limits.tolist() == list(range(held + 1, EXECUTORS + 1))
-        assert answer.limit in answer.limits
-        assert answer.stage == observation.candidate_stage[answer.candidate]
-        assert answer.stage_probability.sum() == pytest.approx(1)
-        assert answer.limit_probability.sum() == pytest.approx(1)
-        assert len(answer.stage_score) == len(observation.candidates)
+        (candidate,), (limit,) = (weighed := policy.weigh(join([observation]))).answers
+        held = observation.job_held[observation.node_job[observation.candidate_node[candidate]]]
+        limits = np.flatnonzero(np.isfinite(weighed.levels[0])) + 1
+        assert limits.tolist() == list(range(held + 1, EXECUTORS + 1))
+        assert limit in limits
+        assert 0 <= candidate < len(observation.candidates)
+        assert np.isfinite(weighed.candidates).tolist() == [[True] * len(observation.candidates) + [False]]
+        assert softmax(weighed.candidates).sum() == pytest.approx(1)
+        assert softmax(weighed.levels).sum() == pytest.approx(1)
 
 
 # Choices
@@ -200,45 +212,47 @@ def test_entropy_of_a_row_with_gaps() -> None:
 def test_limits_that_give_the_same_count_as_one() -> None:
     """Limits 2, 3, 4 are allowed; from 3 on the decision gives all it has."""
     logs = torch.tensor([[0.0, 0.5, 0.2, 0.3]]).log().expand(3, 4)
-    found = log_probability_of_grant(logs, torch.tensor([2, 3, 4]), torch.tensor([3, 3, 3]))
+    found = log_probability_of_level(logs, torch.tensor([2, 3, 4]), torch.tensor([3, 3, 3]))
     torch.testing.assert_close(found.exp(), torch.tensor([0.5, 0.5, 0.5]))
 
 
 # Cloning
 
 
-def test_clone_learns_the_heuristic_and_follows_it_in_its_own_episodes(profiles: Profiles) -> None:
+def test_clone_learns_the_heuristic_and_follows_it_in_its_own_episodes(instance: DagJobsInstance) -> None:
     settings = CloneParams(episodes=6, epochs=12, dagger_rounds=1, batch_size=32, learning_rate=0.01)
     expert = heuristic("capped_srpt", p=0.5, m=2.0)
     network, epochs = new_network(), list[Epoch]()
     generator = np.random.default_rng(0)
-    clone(network, profiles, [workload(s) for s in range(12)], expert.compiled, settings, generator, epochs.append)
+    clone(network, instance, [workload(s) for s in range(12)], expert.compiled, settings, generator, epochs.append)
     assert [epoch.episodes for epoch in epochs] == [6] * 12 + [12] * 12
-    assert epochs[-1].stage_accuracy > 0.95
-    assert epochs[-1].limit_accuracy > 0.95
+    assert epochs[-1].accuracy > 0.95
+    assert epochs[-1].level_accuracy > 0.95
     fresh = [workload(100 + seed) for seed in range(8)]
-    theirs = np.mean([result.avg_jct_s for result in expert.run(profiles, fresh)])
-    ours = np.mean([result.avg_jct_s for result in TeacherPolicy(network).run(profiles, fresh)])
+    theirs = np.mean([result.avg_jct_s for result in expert.run(instance, fresh)])
+    ours = np.mean([result.avg_jct_s for result in TeacherPolicy(network, PROBLEM).run(instance, fresh)])
     assert ours == pytest.approx(theirs, rel=0.05)
 
 
-def test_demonstrations_carry_the_untruncated_limit(profiles: Profiles) -> None:
+def test_demonstrations_carry_the_untruncated_limit(instance: DagJobsInstance) -> None:
     """Two jobs of the wide profile at time 0, caps ceil(2 x 4 / 2) = 4 each by m = 2: the first gets all at once."""
     two = toy_workload([0, 0], EXECUTORS, profile=[2, 2])
-    examples = demonstrate(profiles, [two], heuristic("capped_srpt", p=0.5, m=2.0).compiled)
-    assert (examples.candidate[0], examples.limit[0]) == (0, 4)
-    halves = demonstrate(profiles, [two], heuristic("capped_srpt", p=0.5, m=1.0).compiled)
-    first_two = [observation_of(halves.graph, b) for b in (0, 1)]
+    examples = demonstrate(instance, [two], heuristic("capped_srpt", p=0.5, m=2.0).compiled)
+    assert (examples.candidate[0], examples.level[0]) == (0, 4)
+    halves = demonstrate(instance, [two], heuristic("capped_srpt", p=0.5, m=1.0).compiled)
+    first_two = [observation_of(halves.observation, b) for b in (0, 1)]
     nodes = [seen.candidate_node[c] for seen, c in zip(first_two, halves.candidate, strict=False)]
     jobs = [int(seen.node_job[node]) for seen, node in zip(first_two, nodes, strict=True)]
     assert jobs == [0, 1]
-    assert halves.limit[:2].tolist() == [2, 2]
+    assert halves.level[:2].tolist() == [2, 2]
 
 
-def test_a_heuristic_that_leaves_executors_idle_can_be_cloned(profiles: Profiles) -> None:
-    examples = demonstrate(profiles, [workload(seed) for seed in range(4)], heuristic("fair").compiled)
+def test_a_heuristic_that_leaves_executors_idle_can_be_cloned(instance: DagJobsInstance) -> None:
+    """Where a network must choose a candidate: what the heuristic leaves idle is no example."""
+    examples = demonstrate(instance, [workload(seed) for seed in range(4)], heuristic("fair").compiled)
     assert len(examples)
-    assert all(examples.limit <= EXECUTORS)
+    assert all(examples.candidate >= 0)
+    assert all((examples.level >= 1) & (examples.level <= EXECUTORS))
 
 
 # Policy gradient
@@ -251,25 +265,25 @@ def finished(arrival_ms: list[int], completion_ms: list[int]) -> EpisodeResult:
 def test_returns_by_hand() -> None:
     """Jobs in the system over [0, 3 s] and [1 s, 4 s]: the integral of their number is 6 job-seconds."""
     result = finished([0, 1000], [3000, 4000])
-    times = np.array([0.0, 500, 2000, 3500, 4000])
-    returns = baselines.returns_to_go(times, result, np.inf)
+    returns = result.cost_to_go(np.array([0.0, 0.5, 2, 3.5, 4]), np.inf)
     np.testing.assert_allclose(returns, [-6, -5.5, -3, -0.5, 0])
     assert returns[0] == pytest.approx(-result.jct_s.sum())
 
 
 def test_discounted_returns_are_the_integral() -> None:
-    result, horizon, start = finished([0, 1000, 2500], [3000, 4000, 2600]), 1500.0, 700.0
-    clock = np.linspace(start, 4000, 1_000_001)
-    number = sum((a <= clock) & (clock < c) for a, c in zip(result.arrival_ms, result.completion_ms, strict=True))
-    integral = np.trapezoid(np.exp(-(clock - start) / horizon) * number, clock) / 1000
-    found = baselines.returns_to_go(np.array([start]), result, horizon)
+    result, horizon_s, start_s = finished([0, 1000, 2500], [3000, 4000, 2600]), 1.5, 0.7
+    clock = np.linspace(start_s, 4, 1_000_001)
+    jobs = zip(result.arrival_ms / 1000, result.completion_ms / 1000, strict=True)
+    number = sum((a <= clock) & (clock < c) for a, c in jobs)
+    integral = np.trapezoid(np.exp(-(clock - start_s) / horizon_s) * number, clock)
+    found = result.cost_to_go(np.array([start_s]), horizon_s)
     assert found[0] == pytest.approx(-integral, rel=1e-5)
 
 
 def test_advantages_at_one_time_sum_to_zero() -> None:
     rollouts = [finished([0, 1000], ends) for ends in ([3000, 4000], [2000, 6000], [5000, 4500])]
-    times = np.array([0.0, 1500, 3000])
-    advantages = baselines.group_advantages([times] * 3, rollouts, 2000.0)
+    times_s = np.array([0.0, 1.5, 3])
+    advantages = baselines.group_advantages([times_s] * 3, rollouts, 2.0)
     np.testing.assert_allclose(np.sum(advantages, axis=0), 0, atol=1e-12)
     at_start = np.concatenate(baselines.group_advantages([np.zeros(1)] * 3, rollouts, np.inf))
     np.testing.assert_allclose(at_start, np.array([-6, -7, -8.5]) + 21.5 / 3, err_msg="minus total JCT, less the mean")
@@ -277,7 +291,7 @@ def test_advantages_at_one_time_sum_to_zero() -> None:
 
 def test_excess_backlog_compares_rollouts_at_one_time() -> None:
     """At 1 s the second rollout is still as its decision at 0 s left it: 4 jobs; at 2 s the first has 1 job."""
-    times = [np.array([0.0, 1000]), np.array([0.0, 2000])]
+    times = [np.array([0.0, 1]), np.array([0.0, 2])]
     backlogs = [np.array([[2.0], [1.0]]), np.array([[4.0], [7.0]])]
     first, second = baselines.excess_backlog(times, backlogs)
     assert first.tolist() == [[-1.0], [-1.5]]
@@ -293,10 +307,12 @@ def test_what_the_backlog_explains_is_taken_out() -> None:
     np.testing.assert_array_equal(baselines.without_backlog(own, constant), own)
 
 
-def test_rollouts_of_a_sequence_share_its_jobs_and_durations(profiles: Profiles, network: TeacherNetwork) -> None:
+def test_rollouts_of_a_sequence_share_its_jobs_and_durations(
+    instance: DagJobsInstance, network: TeacherNetwork
+) -> None:
     generator = np.random.default_rng(0)
     steps, advantages, jct_s = policy_gradient.collect(
-        network, profiles, [workload(0), workload(1)], 3, generator, horizon_ms=20_000
+        network, instance, [workload(0), workload(1)], 3, generator, horizon_s=20
     )
     assert len(steps) == len(advantages)
     assert advantages.std() == pytest.approx(1)
@@ -305,9 +321,9 @@ def test_rollouts_of_a_sequence_share_its_jobs_and_durations(profiles: Profiles,
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_update_makes_good_choices_likelier(profiles: Profiles, sign: int) -> None:
+def test_update_makes_good_choices_likelier(instance: DagJobsInstance, sign: int) -> None:
     network = new_network()
-    steps, _ = policy_gradient.roll_out(network, profiles, [workload(0)], np.random.default_rng(0))
+    steps, _ = policy_gradient.roll_out(network, instance, [workload(0)], np.random.default_rng(0))
     chosen = steps[np.flatnonzero(steps.log_probability < -0.1)[:1]]
     settings = ImproveParams(epochs=1, entropy=0.0, learning_rate=0.001)
     optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
@@ -321,20 +337,22 @@ def test_update_makes_good_choices_likelier(profiles: Profiles, sign: int) -> No
     assert (ratio > 1) == (sign > 0)
 
 
-def test_decisions_of_rollouts_are_kept_in_the_order_of_episodes(profiles: Profiles, network: TeacherNetwork) -> None:
+def test_decisions_of_rollouts_are_kept_in_the_order_of_episodes(
+    instance: DagJobsInstance, network: TeacherNetwork
+) -> None:
     """What was kept is what each episode shows when its choices are made again one at a time."""
     episodes = [workload(0), workload(1)]
-    steps, results = policy_gradient.roll_out(network, profiles, episodes, np.random.default_rng(0))
+    steps, results = policy_gradient.roll_out(network, instance, episodes, np.random.default_rng(0))
     row = 0
     for number, (episode, result) in enumerate(zip(episodes, results, strict=True)):
-        simulation = Simulation(profiles, episode)
+        simulation = Simulation(instance.profiles, episode)
         while simulation.advance():
-            seen, kept = simulation.observe(), observation_of(steps.graph, row)
+            seen, kept = simulation.observe(), observation_of(steps.observation, row)
             assert [array.tolist() for array in seen] == [array.tolist() for array in kept]
-            assert (steps.episode[row], steps.time_ms[row]) == (number, simulation.time_s * 1000)
+            assert (steps.episode[row], steps.time_s[row]) == (number, simulation.time_s)
             waiting = [len(seen.jobs), seen.jobs[:, 4].sum(), *(f(seen.jobs[:, 2]).sum() for f in (np.abs, np.sqrt))]
-            np.testing.assert_allclose(baselines.backlog(steps.graph)[row, :4], waiting, rtol=1e-6)
-            simulation.act(seen.candidate_stage[steps.candidate[row]], steps.limit[row])
+            np.testing.assert_allclose(steps.observation.backlog()[row, :4], waiting, rtol=1e-6)
+            simulation.act(seen.candidate_stage[steps.candidate[row]], steps.level[row])
             row += 1
         assert simulation.result().completion_ms.tolist() == result.completion_ms.tolist()
     assert row == len(steps)
@@ -344,37 +362,43 @@ def test_decisions_of_rollouts_are_kept_in_the_order_of_episodes(profiles: Profi
 
 
 @pytest.mark.parametrize("mode", ["argmax", "sampled"])
-def test_an_episode_does_not_depend_on_its_company(profiles: Profiles, network: TeacherNetwork, mode: str) -> None:
+def test_an_episode_does_not_depend_on_its_company(
+    instance: DagJobsInstance, network: TeacherNetwork, mode: str
+) -> None:
     episodes = [workload(seed) for seed in range(5)]
-    policy = TeacherPolicy(network, mode, seed=3)
-    together = policy.run(profiles, episodes)
-    again = policy.run(profiles, episodes)
+    policy = TeacherPolicy(network, PROBLEM, mode, seed=3)
+    together = policy.run(instance, episodes)
+    again = policy.run(instance, episodes)
     for one, two, episode in zip(together, again, episodes, strict=True):
         assert one.completion_ms.tolist() == two.completion_ms.tolist()
-        assert one.completion_ms.tolist() == policy.run(profiles, [episode])[0].completion_ms.tolist()
+        assert one.completion_ms.tolist() == policy.run(instance, [episode])[0].completion_ms.tolist()
 
 
-def test_an_episode_is_recorded(profiles: Profiles, network: TeacherNetwork) -> None:
-    result = TeacherPolicy(network).run(profiles, [workload()], record_tasks=True, record_decisions=True)[0]
+def test_an_episode_is_recorded(instance: DagJobsInstance, network: TeacherNetwork) -> None:
+    """Tasks and decisions on request, else neither."""
+    plain = TeacherPolicy(network, PROBLEM).run(instance, [workload()])[0]
+    assert plain.tasks is None and plain.decisions is None
+    result = TeacherPolicy(network, PROBLEM).run(instance, [workload()], record=True)[0]
     assert result.tasks is not None and result.decisions is not None
     assert len(result.tasks) == result.num_tasks
     assert len(result.decisions) == result.num_decisions
     assert result.completion_ms.max() == (result.tasks[:, 0] + result.tasks[:, 1]).max()
 
 
-def test_sampled_episodes_differ_by_seed(profiles: Profiles, network: TeacherNetwork) -> None:
-    one, two = (TeacherPolicy(network, "sampled", seed).run(profiles, [workload()])[0] for seed in (1, 2))
+def test_sampled_episodes_differ_by_seed(instance: DagJobsInstance, network: TeacherNetwork) -> None:
+    one, two = (TeacherPolicy(network, PROBLEM, "sampled", seed).run(instance, [workload()])[0] for seed in (1, 2))
     assert one.completion_ms.tolist() != two.completion_ms.tolist()
 
 
 @pytest.mark.parametrize("mode", ["argmax", "sampled"])
-def test_run_makes_the_choices_of_decide(profiles: Profiles, network: TeacherNetwork, mode: str) -> None:
-    policy, episode = TeacherPolicy(network, mode, seed=5), workload(2)
-    simulation, generator = Simulation(profiles, episode), policy.generator(episode)
+def test_run_makes_the_choices_of_weigh(instance: DagJobsInstance, network: TeacherNetwork, mode: str) -> None:
+    policy, episode = TeacherPolicy(network, PROBLEM, mode, seed=5), workload(2)
+    simulation, generator = Simulation(instance.profiles, episode), policy.generator(instance, episode)
     while simulation.advance():
-        answer = policy.decide([simulation.observe()], [generator])[0]
-        simulation.act(answer.stage, answer.limit)
-    assert simulation.result().completion_ms.tolist() == policy.run(profiles, [episode])[0].completion_ms.tolist()
+        seen = simulation.observe()
+        (candidate,), (limit,) = policy.weigh(join([seen]), [generator]).answers
+        simulation.act(int(seen.candidate_stage[candidate]), int(limit))
+    assert simulation.result().completion_ms.tolist() == policy.run(instance, [episode])[0].completion_ms.tolist()
 
 
 def test_the_temperature_gives_the_entropy_asked_for(profiles: Profiles) -> None:
@@ -383,56 +407,48 @@ def test_the_temperature_gives_the_entropy_asked_for(profiles: Profiles) -> None
     several = [observation for observation in seen if len(observation.candidates) > 1]
     wanted = 0.5 * np.mean([np.log(len(observation.candidates)) for observation in several])
     network.soften(policy_gradient.temperature_for(network, join(several), wanted))
-    answers = TeacherPolicy(network).decide(several)
-    found = [-(answer.stage_probability * np.log(answer.stage_probability)).sum() for answer in answers]
+    weighed = TeacherPolicy(network, PROBLEM).weigh(join(several))
+    found = [-(chance[chance > 0] * np.log(chance[chance > 0])).sum() for chance in softmax(weighed.candidates)]
     assert np.mean(found) == pytest.approx(wanted, rel=1e-3)
     assert policy_gradient.temperature_for(network, join(several), wanted / 2) == 1
 
 
 def test_softening_keeps_the_best_choice(profiles: Profiles) -> None:
     network = new_network()
-    before = TeacherPolicy(network).decide(observations(profiles))
+    before = TeacherPolicy(network, PROBLEM).weigh(join(observations(profiles)))
     network.soften(3.0)
-    for old, new in zip(before, TeacherPolicy(network).decide(observations(profiles)), strict=True):
-        assert (old.stage, old.limit) == (new.stage, new.limit)
-        np.testing.assert_allclose(new.stage_score, old.stage_score / 3, atol=1e-6)
+    after = TeacherPolicy(network, PROBLEM).weigh(join(observations(profiles)))
+    assert [answer.tolist() for answer in after.answers] == [answer.tolist() for answer in before.answers]
+    np.testing.assert_allclose(after.candidates, before.candidates / 3, atol=1e-6)
+    np.testing.assert_allclose(after.levels, before.levels / 3, atol=1e-6)
 
 
-def test_tasks_are_recorded_on_request(profiles: Profiles, network: TeacherNetwork) -> None:
-    result = TeacherPolicy(network).run(profiles, [workload()], record_tasks=True)[0]
-    assert result.tasks is not None
-    assert len(result.tasks) == result.num_tasks
-
-
-def test_wrong_modes_are_refused(profiles: Profiles, network: TeacherNetwork) -> None:
+def test_wrong_modes_are_refused(profiles: Profiles, instance: DagJobsInstance, network: TeacherNetwork) -> None:
     with pytest.raises(ClearschedError, match="must be argmax or sampled"):
-        TeacherPolicy(network, "greedy")
+        TeacherPolicy(network, PROBLEM, "greedy")
     with pytest.raises(ClearschedError, match="random generator for each observation"):
-        TeacherPolicy(network, "sampled").decide(observations(profiles))
-    assert TeacherPolicy(network).decide([]) == []
+        TeacherPolicy(network, PROBLEM, "sampled").weigh(join(observations(profiles)))
+    assert TeacherPolicy(network, PROBLEM).run(instance, []) == []
 
 
 # The stage and its files
 
 
-def tiny_params() -> Params:
-    values = {
-        "seed": 5,
-        "workload": {
+def tiny_params() -> Any:
+    return stage_params(
+        seed=5,
+        workload={
             "executors": EXECUTORS,
             "jobs": 5,
             "moving_delay_s": 0.5,
             "episodes": {"train": 4, "validation": 3, "test": 1},
         },
-        "decisions": {"episodes": 1, "held_out": 1},
-        "students": {"dagger_episodes": 1},
-        "teacher": {
+        teacher={
             "network": {"embedding": 4, "hidden": 8, "rounds": 2},
             "clone": {"episodes": 2, "epochs": 2, "batch_size": 32},
             "improve": {"iterations": 3, "sequences": 2, "rollouts": 2, "validate_every": 2},
         },
-    }
-    return parse(values, "test", whole=False)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -442,7 +458,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     trace, workloads, tuned = (folder / name for name in ("trace.parquet", "workloads.parquet", "tuned.json"))
     write_trace(trace, TRACE)
     build(tiny_params(), trace, workloads)
-    write_json(tuned, {"best": "capped_srpt", "capped_srpt": {"p": 0.5, "m": 2.0}})
+    write_json(tuned, {"problem": "dag_jobs", "best": "capped_srpt", "capped_srpt": {"p": 0.5, "m": 2.0}})
     return [trace, workloads, tuned]
 
 
@@ -476,42 +492,47 @@ def test_the_learning_curve_tells_both_phases(trained: Path) -> None:
     assert table["phase"].to_pylist() == ["clone"] * 4 + ["improve"] * 3
     assert table["iteration"].to_pylist() == [0, 1, 2, 3, 0, 1, 2]
     assert table["episodes"].to_pylist() == [2, 2, 4, 4, 8, 12, 16]
-    validated = [value is not None for value in table["validation_jct_s"].to_pylist()]
+    validated = [value is not None for value in table["validation_objective"].to_pylist()]
     assert validated == [False] * 3 + [True] + [False, True, True], "the clone, every second iteration and the last"
     assert set(metadata["inputs"]) == {"trace", "workloads", "tuned"}
+    assert (metadata["measure"], metadata["short"], metadata["unit"]) == ("jct_s", "JCT", "s")
 
 
 def test_the_best_on_validation_is_kept(trained: Path, inputs: list[Path]) -> None:
     found = json.loads((trained / "teacher.json").read_text())["validation"]
     table, _ = read_table(trained / "learning_curve.parquet", LEARNING_CURVE)
-    assert found["teacher_jct_s"] == pc.min(table["validation_jct_s"]).as_py()
-    assert found["teacher_jct_s"] <= found["clone_jct_s"]
-    from clearsched.problems.dag_jobs.workloads import load_inputs
-
-    profiles, drawn = load_inputs(*inputs[:2])
-    policy = load_policy(trained / "teacher.safetensors")
-    results = policy.run(profiles, drawn.split("validation"))
-    assert np.mean([result.avg_jct_s for result in results]) == found["teacher_jct_s"]
+    assert found["teacher"] == pc.min(table["validation_objective"]).as_py()
+    assert found["teacher"] <= found["clone"]
+    instance = PROBLEM.open(*inputs[:2])
+    validation = instance.split("validation")
+    assert (found["measure"], found["episodes"]) == ("jct_s", len(validation))
+    for policy, mean in (
+        (load_policy(trained / "teacher.safetensors"), found["teacher"]),
+        (heuristic("capped_srpt", p=0.5, m=2.0), found["heuristic"]),
+    ):
+        assert np.mean([result.avg_jct_s for result in policy.run(instance, validation)]) == mean
 
 
 def test_a_checkpoint_reads_back(checkpoint: Path) -> None:
     policy = load_policy(checkpoint, mode="sampled")
     assert (policy.name, policy.kind, policy.mode, dict(policy.settings)) == ("teacher", "teacher", "sampled", {})
+    assert policy.problem is PROBLEM
+    assert policy.network.none, "workload.idling: none is scored"
     assert teacher.load_policy(checkpoint).seed == tiny_params().seed
 
 
-def spoil_inputs(checkpoint: Path) -> None:
-    path = checkpoint.with_suffix(".json")
-    content = json.loads(path.read_text())
-    content["inputs"]["job"][0] = "is_cheap"
-    path.write_text(json.dumps(content))
+def spoil(*path: str | int, value: object) -> Callable[[Path], None]:
+    """Change one value of teacher.json."""
 
+    def change(checkpoint: Path) -> None:
+        where = checkpoint.with_suffix(".json")
+        content = inner = json.loads(where.read_text())
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+        where.write_text(json.dumps(content))
 
-def spoil_size(checkpoint: Path) -> None:
-    path = checkpoint.with_suffix(".json")
-    content = json.loads(path.read_text())
-    content["network"]["hidden"] = 9
-    path.write_text(json.dumps(content))
+    return change
 
 
 SPOILS = [
@@ -520,25 +541,50 @@ SPOILS = [
     (lambda path: path.write_bytes(path.read_bytes()[:-7]), "teacher.safetensors: truncated or changed"),
     (lambda path: path.with_suffix(".json").write_text('{"format": 1'), "teacher.json: line 1: not valid JSON"),
     (lambda path: path.with_suffix(".json").write_text("{}"), "does not describe a teacher"),
-    (spoil_inputs, r"other job inputs than this version has \(is_cheap, is_source\)"),
-    (spoil_size, "does not hold the weights that its JSON file describes"),
+    (spoil("format", value=1), "teacher.json: format is 1, this version reads 2; train it again"),
+    (
+        spoil("problem", value="dag_job"),
+        "teacher.json: problem: unknown problem 'dag_job': known are .*; did you mean dag_jobs",
+    ),
+    (spoil("problem", value=None), "teacher.json: problem: unknown problem 'None'"),
+    (
+        spoil("problem", value="deferrable_jobs"),
+        "teacher.json: trained on other candidate inputs than this version has",
+    ),
+    (spoil("inputs", "job", 0, value="is_cheap"), r"other job inputs than this version has \(is_cheap, is_source\)"),
+    (spoil("network", "hidden", value=9), "does not hold the weights that its JSON file describes"),
+    (spoil("network", "rounds", value=True), "network.rounds is True: a whole number from 1 to 4096 expected"),
+    (spoil("none", value=False), "does not hold the weights that its JSON file describes"),
 ]
 
 
-@pytest.mark.parametrize(("spoil", "message"), SPOILS, ids=[message for _, message in SPOILS])
-def test_a_broken_checkpoint_is_refused_in_one_line(checkpoint: Path, spoil, message: str) -> None:
-    spoil(checkpoint)
+@pytest.mark.parametrize(("change", "message"), SPOILS, ids=[message for _, message in SPOILS])
+def test_a_broken_checkpoint_is_refused_in_one_line(
+    checkpoint: Path, change: Callable[[Path], None], message: str
+) -> None:
+    change(checkpoint)
     with pytest.raises(ClearschedError, match=message) as caught:
         load_policy(checkpoint)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    "content", ["[]", '{"best": "capped_srpt"}', '{"best": "magic", "magic": {}}', '{"fair": {}}'], ids=str
+    "content",
+    [
+        [],
+        {"problem": "dag_jobs", "best": "capped_srpt"},
+        {"problem": "dag_jobs", "best": "magic", "magic": {}},
+        {"problem": "dag_jobs", "fair": {}},
+        {"problem": "dag_jobs", "best": "capped_srpt", "capped_srpt": {"p": "half"}},
+        {"problem": "dag_jobs", "best": "capped_srpt", "capped_srpt": {"q": 1}},
+        {"problem": "deferrable_jobs", "best": "fifo", "fifo": {}},
+        {"best": "capped_srpt", "capped_srpt": {"p": 0.5, "m": 2.0}},
+    ],
+    ids=str,
 )
-def test_a_tuning_without_the_heuristic_is_refused(inputs: list[Path], tmp_path: Path, content: str) -> None:
+def test_a_tuning_without_the_heuristic_is_refused(inputs: list[Path], tmp_path: Path, content: object) -> None:
     tuned = tmp_path / "tuned.json"
-    tuned.write_text(content)
+    tuned.write_text(json.dumps(content))
     with pytest.raises(ClearschedError, match=r"tuned\.json: .*tune them again"):
         teacher.train(tiny_params(), *inputs[:2], tuned, tmp_path / "out")
     assert not (tmp_path / "out").exists()

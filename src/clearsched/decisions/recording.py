@@ -14,8 +14,7 @@ from clearsched.decisions.progress import progress_bar
 from clearsched.decisions.writer import open_log
 from clearsched.files import provenance
 from clearsched.problems import find_problem
-from clearsched.problems.problem import NONE, Compiled, Episode, Instance
-from clearsched.teacher.choices import softmax
+from clearsched.problems.problem import NONE, Compiled, Episode, Instance, Lockstep
 from clearsched.teacher.policy import Weighed
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def record(
     *,
     actor: Compiled | None = None,
     first_episode: int = 0,
-    advance: Callable[[], None] | None = None,
+    advance: Callable[[], None] = lambda: None,
 ) -> Iterator[Decision]:
     """Every decision of some episodes with the expert's answer, episodes in lockstep, step by step.
 
@@ -74,56 +73,101 @@ def record(
         split: what the decisions say of their split.
         actor: the policy whose choices are carried out; without one, the expert's.
         first_episode: index of the first episode in its split.
-        advance: called without argument when an episode ends.
+        advance: called when an episode ends.
     """
     for begin in range(0, len(episodes), LOCKSTEP):
         batch = episodes[begin : begin + LOCKSTEP]
         lockstep = instance.lockstep(batch)
         generators = [expert.generator(instance, episode) for episode in batch]
-        counts, ended = np.zeros(len(batch), np.int64), 0
-        while lockstep.advance():
-            lanes = lockstep.pending
-            observation = lockstep.observe()
+        counts = np.zeros(len(batch), np.int64)
+        for observation in _steps(lockstep, len(batch), advance):
+            lanes = lockstep.pending.tolist()
             weighed = expert.weigh(lockstep, observation, [generators[lane] for lane in lanes])
-            for b, lane in enumerate(lanes.tolist()):
-                if weighed.answers.candidate[b] == NONE and not observation.none_allowed[b]:
-                    continue
-                head = (split, first_episode + begin + lane, int(counts[lane]), float(lockstep.time_s[b]))
-                yield Decision(*head, *rows_of(observation, weighed, b))
+            answered = (weighed.answers.candidate != NONE) | observation.none_allowed
+            rows, times_s = rows_of(observation, weighed), lockstep.time_s.tolist()
+            for b in np.flatnonzero(answered).tolist():
+                lane = lanes[b]
+                yield Decision(split, first_episode + begin + lane, int(counts[lane]), times_s[b], *rows[b])
                 counts[lane] += 1
             lockstep.answer(weighed.answers if actor is None else lockstep.ask(actor))
-            ended = _tell(advance, ended, len(lockstep.results()))
-        _tell(advance, ended, len(lockstep.results()))
 
 
-def _tell(advance: Callable[[], None] | None, before: int, now: int) -> int:
-    for _ in range(now - before):
-        if advance is not None:
+def _steps(lockstep: Lockstep, running: int, advance: Callable[[], None]) -> Iterator[Any]:
+    """The pending decisions of each step; `advance` is called for each of the `running` lanes that ends."""
+    waiting = running
+    while waiting:
+        waiting = lockstep.advance()
+        for _ in range(running - waiting):
             advance()
-    return now
+        running = waiting
+        if waiting:
+            yield lockstep.observe()
 
 
-def rows_of(observation: Any, weighed: Weighed, b: int) -> tuple[Rows, Rows | None]:
-    """What the log says of decision b: a row a candidate, one for none where it is an answer, and a row a level."""
-    probability = (lambda score: score) if weighed.certain else softmax
-    first, last = observation.candidate_start[b], observation.candidate_start[b + 1]
-    count, candidate = int(last - first), int(weighed.answers.candidate[b])
-    features = np.array(observation.candidates[first:last])
-    ids, groups = np.array(observation.candidate_id[first:last]), np.array(observation.candidate_group[first:last])
-    score = weighed.candidates[b, :count]
-    if observation.none_allowed[b]:
-        features = np.concatenate([features, np.full((1, features.shape[1]), np.nan, np.float32)])
-        ids, groups = np.append(ids, NONE), np.append(groups, NONE)
-        score = np.append(score, weighed.candidates[b, -1])
-    chosen = count if candidate == NONE else candidate
-    rank = Rows(features, ids, groups, score, probability(score), chosen)
-    if candidate == NONE or not weighed.levels.shape[1]:
-        return rank, None
-    levels = np.flatnonzero(np.isfinite(weighed.levels[b]))
-    n, level_score = len(levels), weighed.levels[b, levels]
-    same = np.broadcast_to(features[candidate], (n, features.shape[1]))
-    at = int(np.searchsorted(levels, weighed.answers.level[b] - 1))
-    return rank, Rows(same, levels + 1, np.full(n, groups[candidate]), level_score, probability(level_score), at)
+def rows_of(observation: Any, weighed: Weighed) -> list[tuple[Rows, Rows | None]]:
+    """What the log says of each decision of a step: a row a candidate, then one for none where it is an answer; and a
+    row a level, None where no level was asked for. A whole step at once, since there are many small decisions."""
+    return list(zip(_rank_rows(observation, weighed), _level_rows(observation, weighed), strict=True))
+
+
+def _rank_rows(observation: Any, weighed: Weighed) -> list[Rows]:
+    counts, none = np.diff(observation.candidate_start), observation.none_allowed
+    sizes = counts + none
+    ends = np.cumsum(sizes)
+    real = np.ones(ends[-1], np.bool_)
+    real[ends[none] - 1] = False
+    features = np.full((len(real), observation.candidates.shape[1]), np.nan, np.float32)
+    candidate, group = np.full(len(real), NONE, np.int64), np.full(len(real), NONE, np.int64)
+    features[real] = observation.candidates
+    candidate[real], group[real] = observation.candidate_id, observation.candidate_group
+    shown = np.arange(weighed.candidates.shape[1]) < counts[:, None]
+    shown[:, -1] = none
+    chosen = np.where(weighed.answers.candidate == NONE, counts, weighed.answers.candidate)
+    return _split(features, candidate, group, weighed.candidates[shown], sizes, chosen, weighed.certain)
+
+
+def _level_rows(observation: Any, weighed: Weighed) -> list[Rows | None]:
+    found: list[Rows | None] = [None] * observation.num_decisions
+    named = np.flatnonzero(weighed.answers.candidate != NONE)
+    if not weighed.levels.shape[1] or not len(named):
+        return found
+    allowed = np.isfinite(weighed.levels[named])
+    owner, column = np.nonzero(allowed)
+    row = (observation.candidate_start[named] + weighed.answers.candidate[named])[owner]
+    before = np.arange(allowed.shape[1]) < weighed.answers.level[named, None] - 1
+    rows = _split(
+        observation.candidates[row],
+        column + 1,
+        observation.candidate_group[row],
+        weighed.levels[named][allowed],
+        allowed.sum(axis=1),
+        (allowed & before).sum(axis=1),
+        weighed.certain,
+    )
+    for b, each in zip(named.tolist(), rows, strict=True):
+        found[b] = each
+    return found
+
+
+def _split(
+    features: np.ndarray,
+    candidate: np.ndarray,
+    group: np.ndarray,
+    score: np.ndarray,
+    sizes: np.ndarray,
+    chosen: np.ndarray,
+    certain: bool,
+) -> list[Rows]:
+    """Rows of decisions one after another, by decision; probabilities by softmax unless the scores are some."""
+    ends = np.cumsum(sizes)
+    first = ends - sizes
+    probability = score
+    if not certain:
+        weights = np.exp(score - np.repeat(np.maximum.reduceat(score, first), sizes))
+        probability = weights / np.repeat(np.add.reduceat(weights, first), sizes)
+    columns = (features, candidate, group, score, probability)
+    bounds = zip(first.tolist(), ends.tolist(), chosen.tolist(), strict=True)
+    return [Rows(*(column[a:b] for column in columns), at) for a, b, at in bounds]
 
 
 def collect(decisions: Iterable[Decision], num_features: int) -> tuple[Choices, Choices]:

@@ -20,9 +20,9 @@ def summarise(path: str | Path) -> dict[str, Any]:
 
     Returns:
         {"problem", "expert", "facts", "splits": {split: {episodes, decisions, candidates, levels, trivial, kept, none,
-        one_level}}, "features": {name: {unit, meaning, min, mean, max}}}; trivial (one candidate), kept (the candidate
-        that changes nothing was chosen), none (none of these was) and one_level (no choice of level) are shares of the
-        decisions.
+        one_level}}, "features": {name: {unit, meaning, min, mean, max}}}; trivial (one candidate, and none is no
+        answer), kept (the candidate that changes nothing was chosen), none (none of these was) and one_level (no choice
+        of level) are shares of the decisions.
 
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
@@ -81,13 +81,14 @@ def describe(path: str | Path) -> str:
     found = summarise(path)
     rank, *level = find_problem(found["problem"]).choices
     columns = {"episodes": "episodes", "decisions": "decisions", "candidates": f"{rank.name} candidates"}
-    shares = {"trivial": "one candidate"}
+    shares = {"trivial": "one answer"}
     shares |= {"kept": "kept local"} if rank.keeps else {}
     shares |= {"none": "none"} if rank.none else {}
     if level:
         columns["levels"] = f"{level[0].name} candidates"
         shares["one_level"] = f"one {level[0].name}"
-    facts = ", ".join(f"{name.removeprefix('num_')} {value}" for name, value in found["facts"].items())
+    numbers = {name: value for name, value in found["facts"].items() if isinstance(value, int | float)}
+    facts = ", ".join(f"{name.removeprefix('num_')} {value:.6g}" for name, value in numbers.items())
     title = f"Decisions of {found['expert']} on {found['problem']}" + (f" ({facts})" if facts else "")
     counts = Table("split", box=SIMPLE, title=title, title_justify="left")
     for name in (*columns.values(), *shares.values()):
@@ -103,7 +104,8 @@ def describe(path: str | Path) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=120, no_color=True)
     console.print(counts)
-    meanings = [f"kept local: {rank.keeps} is 1 for what was chosen"] if rank.keeps else []
+    meanings = ["one answer: a single candidate, and none is no answer"]
+    meanings += [f"kept local: {rank.keeps} is 1 for what was chosen"] if rank.keeps else []
     meanings += [f"none: {rank.none}"] if rank.none else []
     meanings += [f"one {choice.name}: nothing to choose" for choice in level]
     console.print("; ".join(meanings) + "\n")

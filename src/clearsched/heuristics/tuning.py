@@ -103,10 +103,13 @@ def tuned_heuristic(problem: Problem, name: str, path: Path) -> CompiledPolicy:
     """The heuristic of that name with its tuned parameters; `best`: the one that the tuning found best.
 
     Raises:
-        ClearschedError: the file is broken or lacks the heuristic.
+        ClearschedError: the file is broken, or lacks the heuristic or one of its parameters.
     """
     found = read_tuned(path, problem)
     name = str(found.get("best", "")) if name == "best" else name
     if name not in problem.heuristics or not isinstance(found.get(name), dict):
         raise ClearschedError(f"{path}: holds no heuristic {name!r}; tune them again")
-    return heuristic(problem, name, found[name])
+    try:
+        return heuristic(problem, name, found[name])
+    except (ClearschedError, TypeError, ValueError) as error:
+        raise ClearschedError(f"{path}: {name}: {error}; tune them again") from None

@@ -1,4 +1,4 @@
-"""The teacher: a graph network that clones the best heuristic and improves on it by policy gradient.
+"""The teacher: a network that clones the best heuristic and improves on it by policy gradient.
 
 Light to import: torch is loaded when a network is trained or read.
 """

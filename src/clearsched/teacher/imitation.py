@@ -92,7 +92,7 @@ def clone(
         driver = None
         if number:
             driver = TeacherPolicy(network, instance.problem, "sampled", int(generator.integers(2**32)))
-        new = demonstrate(instance, episodes, heuristic, driver)
+        new = demonstrate(instance, episodes, heuristic, driver, none=network.none)
         examples = new if examples is None else examples.and_more(new)
         if number == 0:
             sample = generator.permutation(len(examples))[:SAMPLE]
@@ -102,12 +102,19 @@ def clone(
 
 
 def demonstrate(
-    instance: Instance, episodes: Sequence[Episode], heuristic: Compiled, driver: TeacherPolicy | None = None
+    instance: Instance,
+    episodes: Sequence[Episode],
+    heuristic: Compiled,
+    driver: TeacherPolicy | None = None,
+    *,
+    none: bool = True,
 ) -> Examples:
     """The heuristic's answers in the decisions of some episodes, which it schedules itself, or else `driver` does.
 
     Where "none of these" is no answer that a network may learn, a decision that the heuristic answers so is no example;
     there the first candidate gets all it can, since a network must choose one.
+
+    `none`: whether the network scores "none of these".
     """
     lockstep = instance.lockstep(episodes)
     generators = [driver.generator(instance, episode) for episode in episodes] if driver else []
@@ -115,19 +122,26 @@ def demonstrate(
 
     def decide(observation: Any) -> Answers:
         found = lockstep.ask(heuristic)
-        named = np.flatnonzero((found.candidate != NONE) | observation.none_allowed)
+        forced = (found.candidate == NONE) & ~(observation.none_allowed & none)
+        named = np.flatnonzero(~forced)
         if len(named):
             columns = (found.candidate[named], found.level[named])
             recorder.add(observation.take(named), lockstep.pending[named], *columns)
         if driver is not None:
             return driver.weigh(observation, [generators[lane] for lane in lockstep.pending]).answers
-        forced = (found.candidate == NONE) & ~observation.none_allowed
-        level = np.where(forced, instance.most, found.level)
-        return Answers(np.where(forced, 0, found.candidate), level)
+        if not forced.any():
+            return found
+        return Answers(np.where(forced, 0, found.candidate), np.where(forced, last_level(observation), found.level))
 
     run_lockstep(lockstep, decide)
     observation, (_, candidate, level) = recorder.finish()
     return Examples(observation, candidate, level)
+
+
+def last_level(observation: Any) -> np.ndarray:
+    """int64[B]: all that the first candidate of each decision can get; 0 where there is no level choice."""
+    levels, first = observation.levels, observation.candidate_start[:-1]
+    return levels[first, 1] if levels.shape[1] else np.zeros(len(first), np.int64)
 
 
 def fit(network: Any, examples: Examples, params: CloneParams, generator: np.random.Generator) -> Iterator[Epoch]:

@@ -156,7 +156,7 @@ def run_clone(
 
     network, instance = training.network, training.instance
     clone(network, instance, episodes, expert.compiled, params.clone, generator, report)
-    examples = demonstrate(instance, episodes[: params.clone.episodes], expert.compiled)
+    examples = demonstrate(instance, episodes[: params.clone.episodes], expert.compiled, none=network.none)
     network.soften(temperature_for(network, examples.observation, params.improve.exploration))
     found = training.validate("clone")
     for index, epoch in enumerate(epochs):

@@ -73,7 +73,7 @@ def _write(
     result: EpisodeResult,
     profiles: Profiles,
     workload: Workload,
-    policy: Policy,
+    policy: str,
     record: Path | None,
     chrome: Path | None,
 ) -> None:

@@ -27,7 +27,7 @@ EPISODES = {"train": 64, "validation": 32, "test": 64}
 
 def chunk(generator: np.random.Generator, first: int, jobs: int, first_arrival_ms: int) -> pa.Table:
     """Jobs of a geometric number of stages, each stage child of the one before or of the first, three durations."""
-    from clearsched.schemas import TRACE
+    from clearsched.problems.dag_jobs.schemas import TRACE
 
     sizes = np.minimum(generator.geometric(1 / 3.4, jobs), 60)
     starts = np.cumsum(sizes) - sizes

@@ -12,10 +12,10 @@ from scipy.stats import ks_1samp
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.settings.sources import AlibabaLikeParams
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
-from clearsched.problems.dag_jobs.traces import read_trace
+from clearsched.problems.dag_jobs.traces import measure, read_trace
 from clearsched.problems.dag_jobs.traces.alibaba_2018.rows import POINTS, spread_factors
 from clearsched.problems.dag_jobs.traces.alibaba_like import compare_with_published, write
-from clearsched.problems.dag_jobs.traces.alibaba_like.compare import measure
+from clearsched.problems.dag_jobs.traces.alibaba_like.compare import values_of
 from clearsched.problems.dag_jobs.traces.alibaba_like.marginals import marginal, marginals
 
 JOBS = 20_000
@@ -49,7 +49,7 @@ def test_every_marginal_is_the_published_one(generated: Path) -> None:
     """Without any difference the distance exceeds 1.95 / √n once in a thousand (Kolmogorov's limit, an upper bound for
     values on a grid). Critical paths and levels within a job are drawn together, so their √n counts jobs.
     """
-    found = measure(generated)
+    found = values_of(measure(generated))
     path_jobs = np.concatenate([values for (quantity, _), values in found.items() if quantity == "critical_path"])
     checked = 0
     for quantity, given in marginals():
@@ -67,7 +67,7 @@ def test_every_marginal_is_the_published_one(generated: Path) -> None:
 
 def test_the_distance_by_scipy_for_a_continuous_quantity(generated: Path) -> None:
     """Durations of half a minute and more are nearly continuous: scipy's one-sample test hardly sees the rounding."""
-    values = measure(generated)["stage_s", None]
+    values = values_of(measure(generated))["stage_s", None]
     table = marginal("stage_s")
     long = np.interp(30.0, table.values, table.probabilities)
     tail = values[values > 30.5]
@@ -79,7 +79,7 @@ def test_the_distance_by_scipy_for_a_continuous_quantity(generated: Path) -> Non
 
 
 def test_cpu_nearly_determines_memory_as_both_rise_together(generated: Path) -> None:
-    found = measure(generated)
+    found = values_of(measure(generated))
     cpu, memory = found["cpu", None], found["memory", None]
     assert memory[cpu == 50].max() <= memory[cpu == 100].min()
     assert set(np.unique(cpu)) <= set(range(50, 801, 50))
@@ -110,7 +110,7 @@ def test_the_simulator_takes_the_one_list_for_all_waves(tmp_path: Path) -> None:
     trace = read_trace(tmp_path / "t.parquet")
     arrays = compile_profiles(trace).arrays
     assert (arrays.table == arrays.table[:, :, :1]).all()  # no wave is told from another, no warm-up is added
-    assert arrays.mean_ms == pytest.approx(measure(tmp_path / "t.parquet")["stage_s", None] * 1000)
+    assert arrays.mean_ms == pytest.approx(values_of(measure(tmp_path / "t.parquet"))["stage_s", None] * 1000)
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_options_bound_what_they_say(tmp_path: Path) -> None:
 
 def test_task_durations_may_stand_for_stage_durations(tmp_path: Path) -> None:
     write(None, tmp_path / "t.parquet", AlibabaLikeParams(jobs=5000, duration="task"), seed=1)
-    values = np.ceil(measure(tmp_path / "t.parquet")["stage_s", None] - 0.01)
+    values = np.ceil(values_of(measure(tmp_path / "t.parquet"))["stage_s", None] - 0.01)
     assert distance(values, "task_s", None) < 1.95 / np.sqrt(len(values))
 
 
@@ -195,13 +195,13 @@ def test_the_comparison_takes_any_cut_of_row_groups(generated: Path, tmp_path: P
 
 
 def test_a_trace_without_arrivals_is_not_compared() -> None:
-    with pytest.raises(ClearschedError, match="no columns arrival_ms, cpu, memory"):
+    with pytest.raises(ClearschedError, match="does not know arrivals, cpu and memory"):
         compare_with_published(Path(__file__).parents[1] / "data" / "tpch-spark.parquet")
 
 
 def test_a_file_that_is_no_trace_is_not_compared(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_text("no trace")
     for path in (tmp_path / "t.parquet", tmp_path / "none.parquet"):
-        with pytest.raises(ClearschedError, match="cannot be compared") as caught:
+        with pytest.raises(ClearschedError, match=r"not a Parquet file|no such file") as caught:
             compare_with_published(path)
         assert "\n" not in str(caught.value)

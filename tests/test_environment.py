@@ -26,11 +26,11 @@ from clearsched.errors import ActionError, ClearschedError, TraceError, Workload
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.gym.environment import DagJobsEnv, DagJobsVectorEnv
 from clearsched.problems.dag_jobs.gym.episodes import Settings
+from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Semantics, Simulation, Workload
 from clearsched.problems.dag_jobs.traces import Trace
 from clearsched.registration import DAG_JOBS
-from clearsched.schemas import TRACE
 from toys import stage, toy_trace, toy_workload
 
 ROOT = Path(__file__).parents[1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,15 @@ from matplotlib.path import Path as Curve
 
 from clearsched import figures
 from clearsched.errors import ClearschedError
+from clearsched.figures.settings import DEFAULT_DPI, FiguresParams
 from clearsched.files import write_json
-from clearsched.problems.dag_jobs.figures import dag_gallery, published_quantiles
+from clearsched.params import parse
+from clearsched.problems.dag_jobs.figures import FIGURES, dag_gallery, published_quantiles
 from clearsched.problems.dag_jobs.figures.layering import lay_out, spread
-from clearsched.problems.dag_jobs.traces import make_trace, write_trace
-from clearsched.schemas import COMPARISON, EPISODES, JOBS, LEARNING_CURVE, TASKS, WORKLOADS, write_table
+from clearsched.problems.dag_jobs.schemas import JOBS, TASKS, WORKLOADS
+from clearsched.problems.dag_jobs.sources import SOURCES
+from clearsched.problems.dag_jobs.traces import make_trace, read_trace, storage, write_trace
+from clearsched.schemas import COMPARISON, EPISODES, LEARNING_CURVE, write_table
 from toys import stage, toy_rows, toy_trace
 
 POLICIES = [("fair", "heuristic"), ("capped_srpt", "heuristic"), ("teacher", "teacher"), ("rule_list", "student")]
@@ -115,6 +121,39 @@ def test_the_figures_of_a_trace(arriving: Path, tmp_path: Path) -> None:
     gallery = table(tmp_path / "dag_gallery.csv")
     assert {row["query"] for row in gallery} == {"q0", "q2"}, "jobs with an edge are shown first"
     assert [float(row["work_share"]) for row in gallery] == [0.5] * 4
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_all_figures_of_a_trace_read_it_once(
+    arriving: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """In either format; the gallery then looks up the rows of the jobs that it shows."""
+    path = tmp_path / f"t.{ending}"
+    write_trace(path, read_trace(arriving))
+    read: list[object] = []
+    original = storage.TraceFile.pieces
+
+    def spy(self: storage.TraceFile, columns: object = None) -> object:
+        read.append(columns)
+        return original(self, columns)
+
+    monkeypatch.setattr(storage.TraceFile, "pieces", spy)
+    assert len(figures.draw_trace(path, tmp_path / "out", dpi=60)) == 9
+    assert read == [None]
+
+
+def test_each_figure_of_the_problem_has_a_module_and_a_caption() -> None:
+    for name, figure in FIGURES.items():
+        module = importlib.import_module(figure.module)
+        assert list(inspect.signature(module.draw).parameters) == ["results_dir"]
+        caption = Path(str(module.__file__)).with_suffix(".rst")
+        assert caption.stem == name and len(caption.read_text(encoding="utf-8").split()) > 20
+        assert figure.shows_trace == hasattr(module, "draw_trace")
+        assert set(figure.sources) <= set(SOURCES)
+
+
+def test_one_resolution_by_default() -> None:
+    assert parse({}, "test").figures.dpi == DEFAULT_DPI == FiguresParams().dpi
 
 
 def test_a_trace_without_arrivals_has_no_picture_of_them(tmp_path: Path) -> None:

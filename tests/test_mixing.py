@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from clearsched.errors import ClearschedError
 from clearsched.params import parse
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, LENGTH, MEAN_MS, REST_WAVE, compile_profiles
-from clearsched.problems.dag_jobs.traces import read_trace, storage, write_trace
+from clearsched.problems.dag_jobs.traces import Trace, read_trace, storage, write_trace
 from clearsched.problems.dag_jobs.traces.mixing import mix
 from clearsched.problems.dag_jobs.traces.storage import check_file, read_profiles
 from clearsched.problems.dag_jobs.workloads import SPLITS, build, executor_ms, load_inputs
@@ -147,3 +148,34 @@ def test_a_mix_in_params() -> None:
     ]
     with pytest.raises(ClearschedError, match=r"traces\.mix\[0\]\.weight: 0 is not allowed: expected a number > 0"):
         parse({"traces": {"mix": [{"source": "synthetic", "weight": 0}]}}, "test", whole=False)
+
+
+def test_a_mix_in_pieces_is_the_mix(sources: list[tuple[Path, float]], tmp_path: Path) -> None:
+    """Each piece tells how many profiles of each source it holds; together they are all of them."""
+    mix(sources, tmp_path / "mix.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storage, "ROWS", 1)
+        pieces = list(storage.TraceFile(tmp_path / "mix.parquet").traces())
+    assert [[part.profiles for part in piece.parts] for piece in pieces] == [[1, 0], [1, 0], [1, 0], [0, 1]]
+    assert [piece.stages["profile"][0].as_py() for piece in pieces] == [0, 1, 2, 3]
+
+
+def test_a_mix_whose_metadata_counts_other_profiles_is_refused(
+    sources: list[tuple[Path, float]], tmp_path: Path
+) -> None:
+    mix(sources, tmp_path / "mix.parquet")
+    trace = read_trace(tmp_path / "mix.parquet")
+    trace.metadata["mix"][0]["profiles"] += 1
+    write_trace(tmp_path / "mix.parquet", trace)
+    with pytest.raises(ClearschedError, match="differ in the number of profiles"):
+        check_file(tmp_path / "mix.parquet")
+
+
+def test_a_source_that_is_not_sound_is_not_mixed(sources: list[tuple[Path, float]], tmp_path: Path) -> None:
+    trace = read_trace(sources[0][0])
+    tasks = trace.stages.schema.get_field_index("num_tasks")
+    bad = trace.stages.set_column(tasks, trace.stages.schema.field(tasks), pa.array([1, 1, 0, 1], pa.int32()))
+    write_trace(sources[0][0], Trace(bad, trace.levels, trace.metadata))
+    with pytest.raises(ClearschedError, match=r"row 2 .*a stage without tasks"):
+        mix(sources, tmp_path / "mix.parquet")
+    assert not (tmp_path / "mix.parquet").exists()

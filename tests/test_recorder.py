@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.traces.recorder import record, settings
 from clearsched.problems.dag_jobs.traces.recorder.eventlog import Run, StageRun, TaskRun, read_events, read_runs
 from clearsched.problems.dag_jobs.traces.recorder.profiles import Recording, match_cold, profile_rows, split_waves
-from clearsched.schemas import TRACE, read_table
+from clearsched.schemas import read_table
 
 EMBEDDED = Path(__file__).parents[1] / "data" / "tpch-spark.parquet"
 

@@ -164,7 +164,7 @@ def test_one_job_by_hand(tmp_path: Path) -> None:
     assert durations(trace, 1) == {"first_wave": [5], "rest_wave": [], "fresh": []}
     assert trace.levels == (1,)
     assert trace.stages["arrival_ms"].to_pylist() == [0, 0] and trace.stages["cpu"].to_pylist() == [1, 1]
-    assert (summary.jobs, summary.stages, summary.tasks, summary.work_executor_s) == (1, 2, 3, 0.045)
+    assert (summary.jobs, summary.stages, summary.tasks, summary.work_executor_s) == (1, 2, 3, (2 * 30 + 5) / 1000)
     assert summary.skipped == summary.survived == {}
     assert trace.metadata["summary"]["tasks"] == 3 and trace.metadata["inputs"]["files"] == 1
 

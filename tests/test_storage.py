@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes
+from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.traces import Trace, load, make_trace, read_trace, storage, write_trace
 from clearsched.problems.dag_jobs.traces.dags import edge_rows, heights, longest_paths, topological_order
 from clearsched.problems.dag_jobs.traces.storage import TraceFile, TraceWriter, check_file, convert, read_profiles
 from clearsched.problems.dag_jobs.traces.trace import check_trace
-from clearsched.schemas import TRACE
 from toys import stage, toy_rows, toy_trace
 
 EMBEDDED = Path(__file__).parents[1] / "data" / "tpch-spark.parquet"

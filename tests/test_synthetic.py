@@ -12,6 +12,7 @@ from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.settings.sources import SyntheticParams
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.traces import Trace, read_trace, synthetic
+from toys import work_by_hand_s
 
 
 def made(folder: Path, seed: int = 1, name: str = "trace.parquet", **options: Any) -> Trace:
@@ -30,11 +31,7 @@ def test_the_default_is_sound_and_counted(tmp_path: Path) -> None:
     profiles = compile_profiles(trace)
     assert (summary.source, summary.jobs, summary.stages) == ("synthetic", 100, len(trace.stages))
     assert summary.tasks == profiles.num_tasks.sum()
-    work_s = sum(
-        row["num_tasks"] * np.mean([ms for entry in row["durations"] for ms in entry["duration_ms"]]) / 1000
-        for row in trace.stages.to_pylist()
-    )
-    assert summary.work_executor_s == pytest.approx(work_s)
+    assert summary.work_executor_s == pytest.approx(work_by_hand_s(trace)) == profiles.work_ms.sum() / 1000
     assert {query.split("-")[0] for query in trace.jobs["query"].to_pylist()} == set(synthetic.SHAPES)
     assert trace.metadata["options"]["jobs"] == 100
 

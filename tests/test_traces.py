@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import io
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +24,31 @@ from typer.testing import CliRunner
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY
+from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of, section_of
 from clearsched.problems.dag_jobs.traces import (
     Summary,
     Trace,
+    check_file,
     describe,
     load,
     load_profiles,
     make_trace,
-    measures,
+    measure,
+    mixing,
     read_trace,
+    storage,
     tpch_decima,
     tpch_spark,
-    validate,
     write_from_params,
     write_trace,
 )
+from clearsched.problems.dag_jobs.traces.sources import options_of
 from clearsched.problems.dag_jobs.traces.summary import summary_of
-from clearsched.schemas import TRACE, write_table
+from clearsched.schemas import write_table
 from conftest import ROOT
-from toys import stage, toy_rows, toy_trace
+from toys import stage, toy_rows, toy_trace, work_by_hand_s
 
 TOY = [[stage(2), stage(1, [0])], [stage(3, fresh={1: [50], 4: [70, 80]})]]
 
@@ -98,8 +107,25 @@ def test_levels_are_those_that_occur_if_none_are_declared() -> None:
     assert make_trace(toy_rows(TOY), {}, "toy").levels == (1, 4)
 
 
-def test_validate(path: Path) -> None:
-    assert validate(path).num_profiles == 2
+def test_validate_holds_one_piece_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The command reads in pieces: it never asks for the whole trace, and finds a fault of the last piece."""
+    rows = toy_rows([[stage(1), stage(1, [0])]] * 5)
+    write_trace(tmp_path / "t.parquet", make_trace(rows, {}, "toy"))
+    seen: list[int] = []
+    original = storage.check_trace
+
+    def spy(trace: Trace, *arguments: Any) -> Trace:
+        seen.append(trace.num_profiles)
+        return original(trace, *arguments)
+
+    monkeypatch.setattr(storage, "ROWS", 4)
+    monkeypatch.setattr(storage, "check_trace", spy)
+    answer = CliRunner().invoke(app, ["traces", "validate", str(tmp_path / "t.parquet")])
+    assert (answer.exit_code, answer.output) == (0, f"{tmp_path / 't.parquet'}: all right\n")
+    assert sum(seen) == 5 and max(seen) <= 2
+    rows[9]["num_tasks"] = 0
+    write_table(tmp_path / "t.parquet", pa.Table.from_pylist(rows, schema=TRACE), TRACE, {})
+    assert "row 9 (query q4" in refusal(lambda: check_file(tmp_path / "t.parquet"))
 
 
 # Description -------------------------------------------------------------------------------------------------------
@@ -109,8 +135,8 @@ def test_describe_a_trace_counted_by_hand(tmp_path: Path) -> None:
     """A diamond 0 -> (1, 2) -> 3 with a short cut 0 -> 3, then a single stage; the second job arrives after 6 s."""
 
     def of(num_tasks: int, parents: list[int], ms: int) -> dict[str, Any]:
-        # Three lists of measurements; their mean is `ms`.
-        return stage(num_tasks, parents, first_wave={1: [ms - 10, ms]}, rest_wave={1: [ms + 10]}, fresh=ms)
+        # The mean of the rest wave is `ms`, at two levels; the other waves do not count.
+        return stage(num_tasks, parents, first_wave={1: [2 * ms]}, rest_wave={1: [ms - 10], 2: [ms + 10]}, fresh=9 * ms)
 
     diamond = [of(2, [], 1000), of(4, [0], 3000), of(1, [0], 500), of(1, [0, 1, 2], 2000)]
     rows = toy_rows([diamond, [of(3, [], 4000)]])
@@ -120,7 +146,7 @@ def test_describe_a_trace_counted_by_hand(tmp_path: Path) -> None:
     write_trace(tmp_path / "t.parquet", make_trace(rows, metadata, "toy"))
     found = describe(tmp_path / "t.parquet", executors=10)
     assert found["source"] == "toy"
-    counts = {"jobs": 2, "templates": 2, "stages": 5, "tasks": 11, "edges": 5, "levels_executors": [1]}
+    counts = {"jobs": 2, "templates": 2, "stages": 5, "tasks": 11, "edges": 5, "levels_executors": [1, 2]}
     assert found["counts"] == counts
 
     def ends(name: str) -> tuple[float, float]:
@@ -143,15 +169,15 @@ def test_a_description_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch, tm
     """Row groups end inside jobs, pieces too; an independent, slower count gives the same."""
     trace = tpch_spark.load()
     pq.write_table(pq.read_table(ROOT / "data/tpch-spark.parquet"), tmp_path / "t.parquet", row_group_size=7)
-    monkeypatch.setattr(measures, "ROWS", 11)
-    found = measures.measure(tmp_path / "t.parquet")
+    monkeypatch.setattr(storage, "ROWS", 11)
+    found = measure(tmp_path / "t.parquet")
     work = compile_profiles(trace)
     jobs_of_trace = trace.jobs.sort_by("profile")
     assert found.tasks.tolist() == jobs_of_trace["tasks"].to_pylist()
     assert found.stages.tolist() == jobs_of_trace["stages"].to_pylist()
     assert found.edges == len(trace.edges)
     assert found.work_s.sum() == pytest.approx(summary_of(trace, "x").work_executor_s)
-    assert np.corrcoef(found.work_s, work.work_ms)[0, 1] > 0.99  # the simulator weighs waves
+    assert found.work_s == pytest.approx(work.work_ms / 1000)
     stages = trace.stages.to_pylist()
     chain: dict[tuple[int, int], int] = {}
     for row in stages:
@@ -159,8 +185,9 @@ def test_a_description_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch, tm
         chain[row["profile"], row["stage"]] = 1 + max(before, default=0)
     depth = [max(chain[p, s] for p, s in chain if p == profile) for profile in range(3)]
     assert found.depth[:3].tolist() == depth
+    assert found.stage_level.tolist() == [chain[row["profile"], row["stage"]] for row in stages]
     jobs = np.array([0, 5, 60])
-    rows = measures.rows_of(tmp_path / "t.parquet", jobs, found.first_rows)
+    rows = found.rows_of(jobs)
     expected = [row for row in stages if row["profile"] in jobs]
     assert [(r["profile"], r["stage"], r["num_tasks"]) for r in rows.to_pylist()] == [
         (r["profile"], r["stage"], r["num_tasks"]) for r in expected
@@ -186,7 +213,7 @@ def test_describe_on_the_command_line(path: Path) -> None:
 @pytest.mark.parametrize("text", [b"", b"PAR1", b"one,two\n1,2\n"])
 def test_describe_what_is_no_trace(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "t.parquet").write_bytes(text)
-    assert "not a trace" in refusal(lambda: describe(tmp_path / "t.parquet"))
+    assert "not a Parquet file" in refusal(lambda: describe(tmp_path / "t.parquet"))
 
 
 def test_describe_refusals(tmp_path: Path) -> None:
@@ -376,11 +403,7 @@ def test_a_source_writes_its_trace_and_tells_what_it_read(tmp_path: Path, path: 
     trace = read_trace(path)
     assert read_trace(out).stages.equals(trace.stages)
     assert (summary.source, summary.jobs, summary.stages) == ("tpch-spark", trace.num_profiles, len(trace.stages))
-    work_s = sum(
-        row["num_tasks"] * np.mean([ms for entry in row["durations"] for ms in entry["duration_ms"]]) / 1000
-        for row in trace.stages.to_pylist()
-    )
-    assert summary.work_executor_s == pytest.approx(work_s)
+    assert summary.work_executor_s == pytest.approx(work_by_hand_s(trace))
 
 
 @pytest.mark.parametrize(
@@ -539,3 +562,105 @@ def test_any_spoiled_pickle_is_refused_in_one_line() -> None:
             except ClearschedError as error:
                 assert str(error).startswith("x.npy: ")
                 assert "\n" not in str(error)
+
+
+# The registry of sources -------------------------------------------------------------------------------------------
+
+
+def test_a_source_is_a_module_and_an_entry() -> None:
+    """Each entry names a module with `write`; a section of params is that of its model."""
+    for name, source in SOURCES.items():
+        module = importlib.import_module(source.module)
+        assert list(inspect.signature(module.write).parameters) == ["path", "out", "options", "seed"]
+        assert source.summary and not source.summary.endswith(".")
+        assert section_of(name) == name.replace("-", "_")
+        assert isinstance(options_of(name, {}), source.settings or type(None))
+    assert DEFAULT in SOURCES
+
+
+def test_the_help_names_every_source() -> None:
+    for command in ("build", "describe"):
+        told = CliRunner().invoke(app, ["traces", command, "--help"], env={"COLUMNS": "300"}).output
+        assert ", ".join(SOURCES) in told
+
+
+def test_any_source_can_be_loaded() -> None:
+    assert load("synthetic").num_profiles == 100
+    assert load("tpch-spark").num_profiles == 110
+
+
+def test_the_files_of_a_source(tmp_path: Path, path: Path) -> None:
+    """What the workflow watches: the embedded file, a file, all files of a folder or a pattern, those of a mix."""
+    from clearsched.params import parse
+
+    def files(**traces: Any) -> list[str]:
+        return [file.name for file in files_of(parse({"traces": traces}, "test").traces)]
+
+    assert files(source="tpch-spark") == ["tpch-spark.parquet"]
+    assert files(source="synthetic") == []
+    assert files(source="tpch-spark", path=str(path)) == ["trace.parquet"]
+    (tmp_path / "logs" / "deep").mkdir(parents=True)
+    for name in ("logs/a", "logs/deep/b"):
+        (tmp_path / name).touch()
+    assert files(source="spark-eventlog", path=str(tmp_path / "logs")) == ["a", "b"]
+    assert files(source="spark-eventlog", path=str(tmp_path / "logs" / "*")) == ["a", "b"]
+    parts = [{"source": "synthetic"}, {"source": "tpch-spark", "path": str(path)}]
+    assert files(source="mix", mix=parts) == ["trace.parquet"]
+    assert "gone: no such file or folder" in refusal(
+        lambda: files(source="spark-eventlog", path=str(tmp_path / "gone"))
+    )
+
+
+# Work --------------------------------------------------------------------------------------------------------------
+
+
+def test_work_is_the_same_wherever_it_is_told(tmp_path: Path) -> None:
+    """Summary, description, mix and simulator: tasks x mean of the rest wave, of all durations without any."""
+    rest_counts = stage(3, first_wave=900, rest_wave={1: [10, 20], 2: [60]}, fresh=5000)
+    all_count = stage(5, first_wave=20, rest_wave={1: []}, fresh=40)
+    trace = toy_trace([[rest_counts, all_count]], levels=(1, 2))
+    work_s = (3 * 30 + 5 * 30) / 1000
+    write_trace(tmp_path / "t.parquet", trace)
+    assert summary_of(trace, "toy").work_executor_s == pytest.approx(work_s) == pytest.approx(work_by_hand_s(trace))
+    assert describe(tmp_path / "t.parquet")["load"]["work_executor_s"] == pytest.approx(work_s)
+    assert mixing.mix([(tmp_path / "t.parquet", 1.0)], tmp_path / "m.parquet").work_executor_s == pytest.approx(work_s)
+    assert compile_profiles(trace).work_ms.tolist() == pytest.approx([1000 * work_s])
+
+
+def test_of_two_lists_of_the_same_wave_and_level_the_last_counts() -> None:
+    """In the mean as in what the simulator draws from."""
+    row = stage(2, rest_wave=100)
+    row["durations"].append({"wave": "rest_wave", "level": 1, "duration_ms": [30, 50]})
+    arrays = compile_profiles(toy_trace([[row]])).arrays
+    assert arrays.mean_ms.tolist() == [40.0] == arrays.table[:, 0, 1, 3].tolist()
+
+
+# Rooms -------------------------------------------------------------------------------------------------------------
+
+
+def test_no_circle_of_imports_in_the_rooms_of_traces() -> None:
+    """Whole files are read, imports in functions and for types too: what a trace is knows nothing above it."""
+    package = "clearsched.problems.dag_jobs"
+    folder = ROOT / "src" / "clearsched" / "problems" / "dag_jobs"
+    names = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in folder.rglob("*.py")}
+    files = {f"{package}.{name}".removesuffix(".__init__"): path for name, path in names.items()}
+    low = {"traces", "sources", "schemas", "settings"}
+    needs: dict[str, set[str]] = {}
+    for name, path in files.items():
+        if name.removeprefix(f"{package}.").split(".")[0] not in (
+            "traces",
+            "sources",
+            "schemas",
+            "figures",
+            "settings",
+        ):
+            continue
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
+                found |= {f"{node.module}.{alias.name}" for alias in node.names} & files.keys() or {str(node.module)}
+        needs[name] = found - {name}
+        rooms = {each.removeprefix(f"{package}.").split(".")[0] for each in found}
+        if not name.startswith(f"{package}.figures"):
+            assert rooms <= low, f"{name} imports {rooms}"
+    assert len(list(TopologicalSorter(needs).static_order())) > 40  # raises CycleError

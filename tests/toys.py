@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from clearsched.problems.dag_jobs.schemas import WAVES
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Semantics, Workload
 from clearsched.problems.dag_jobs.traces import Trace, make_trace
-from clearsched.schemas import WAVES
 from reference_cluster import MeanDurations, StageProfile
 from reference_draws import HashedDurations, HashedFaults
 from reference_simulator import Policy, ReferenceSimulator
@@ -52,6 +52,16 @@ def toy_rows(profiles: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any
 def toy_trace(profiles: Sequence[Sequence[dict[str, Any]]], levels: Sequence[int] = (1,)) -> Trace:
     """A trace of the given profiles, each a list of `stage(...)`."""
     return make_trace(toy_rows(profiles), {"source": "toy", "levels": list(levels)}, "toy")
+
+
+def work_by_hand_s(trace: Trace) -> float:
+    """Work of all jobs, executor-seconds: tasks x mean of the rest-wave durations, of all durations without any."""
+    work_s = 0.0
+    for row in trace.stages.to_pylist():
+        every = [(entry["wave"], ms) for entry in row["durations"] for ms in entry["duration_ms"]]
+        rest = [ms for wave, ms in every if wave == "rest_wave"]
+        work_s += row["num_tasks"] * float(np.mean(rest or [ms for _, ms in every])) / 1000
+    return work_s
 
 
 def toy_workload(

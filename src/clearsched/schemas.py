@@ -22,53 +22,12 @@ def field(name: str, kind: pa.DataType, unit: str, meaning: str, nullable: bool 
     return pa.field(name, kind, nullable, {"unit": unit, "meaning": meaning})
 
 
-WAVES = ("first_wave", "rest_wave", "fresh")
-"""First task of an executor in a stage, its later tasks in that stage, its first task in a job."""
-
-DURATIONS = pa.list_(
-    pa.struct(
-        [
-            pa.field("wave", pa.string(), False),
-            pa.field("level", pa.int32(), False),
-            pa.field("duration_ms", pa.list_(pa.int32()), False),
-        ]
-    )
-)
-
-TRACE = pa.schema(
-    [
-        field("profile", pa.int32(), "", "index of the job profile, 0, 1, 2, ... in order"),
-        field("query", pa.string(), "", "name of the profile's query or template"),
-        field("size", pa.string(), "", "input size of the profile, for example 10g"),
-        field("stage", pa.int32(), "", "index of the stage in its profile, 0, 1, 2, ... in order"),
-        field("num_tasks", pa.int32(), "tasks", "number of tasks of the stage"),
-        field("parents", pa.list_(pa.int32()), "", "stages of the profile that must finish before this one starts"),
-        field(
-            "durations", DURATIONS, "ms", "measured task durations by wave and parallelism level (executors of the job)"
-        ),
-        field("arrival_ms", pa.int64(), "ms", "arrival of the job in its source, the first job's is 0", True),
-        field("cpu", pa.float32(), "cores", "what a task of the stage asks for", True),
-        field("memory", pa.float32(), "%", "what a task of the stage asks for, of the memory of a machine", True),
-    ]
-)
-
-WORKLOADS = pa.schema(
-    [
-        field("split", pa.string(), "", "train, validation or test"),
-        field("episode", pa.int32(), "", "index of the episode in its split"),
-        field("job", pa.int32(), "", "index of the job in its episode, in order of arrival"),
-        field("profile", pa.int32(), "", "profile of the job in the trace"),
-        field("arrival_ms", pa.int64(), "ms", "time of arrival"),
-        field("duration_seed", pa.int64(), "", "seed of the task durations of the episode"),
-    ]
-)
-
 TUNING = pa.schema(
     [
         field("policy", pa.string(), "", "name of the heuristic"),
         field("setting", pa.string(), "", "its parameters, as name=value, ..."),
-        field("mean_jct_s", pa.float64(), "s", "mean job completion time over the validation episodes"),
-        field("chosen", pa.bool_(), "", "whether this is the setting with the lowest mean"),
+        field("mean", pa.float64(), "", "mean objective over the validation episodes; its unit stands in the metadata"),
+        field("chosen", pa.bool_(), "", "whether this is the best setting of the heuristic"),
     ]
 )
 
@@ -78,10 +37,10 @@ LEARNING_CURVE = pa.schema(
         field("iteration", pa.int32(), "", "index within the phase"),
         field("episodes", pa.int64(), "episodes", "training episodes simulated so far"),
         field("loss", pa.float64(), "", "training loss of the phase"),
-        field("train_jct_s", pa.float64(), "s", "mean JCT of the sampled training rollouts", True),
-        field("validation_jct_s", pa.float64(), "s", "mean JCT (argmax) on the validation episodes", True),
-        field("reference_jct_s", pa.float64(), "s", "mean JCT of the cloned heuristic on the validation episodes"),
-        field("entropy", pa.float64(), "nats", "mean entropy of the stage choice", True),
+        field("train_objective", pa.float64(), "", "mean objective of the sampled training rollouts", True),
+        field("validation_objective", pa.float64(), "", "mean objective (argmax) on the validation episodes", True),
+        field("reference_objective", pa.float64(), "", "that of the cloned heuristic on the validation episodes"),
+        field("entropy", pa.float64(), "nats", "mean entropy of the choice of a candidate", True),
     ]
 )
 
@@ -95,18 +54,6 @@ EPISODES = pa.schema(
         field("makespan_s", pa.float64(), "s", "completion of the last job"),
         field("num_decisions", pa.int64(), "decisions", "answers of the policy"),
         field("num_tasks", pa.int64(), "tasks", "tasks started"),
-    ]
-)
-
-JOBS = pa.schema(
-    [
-        field("policy", pa.string(), "", "name of the policy"),
-        field("episode", pa.int32(), "", "index of the test episode"),
-        field("job", pa.int32(), "", "index of the job in its episode"),
-        field("query", pa.string(), "", "query of the job's profile"),
-        field("size", pa.string(), "", "input size of the job's profile"),
-        field("arrival_s", pa.float64(), "s", "time of arrival"),
-        field("jct_s", pa.float64(), "s", "job completion time: completion minus arrival"),
     ]
 )
 
@@ -137,17 +84,6 @@ FIDELITY = pa.schema(
         field("top1", pa.float64(), "", "share in which the student's first choice is the teacher's", True),
         field("same_job", pa.float64(), "", "share in which both choose a stage of the same job", True),
         field("limit_error", pa.float64(), "executors", "mean absolute difference of the limits", True),
-    ]
-)
-
-TASKS = pa.schema(
-    [
-        field("policy", pa.string(), "", "name of the policy"),
-        field("start_ms", pa.int64(), "ms", "start of the task"),
-        field("duration_ms", pa.int64(), "ms", "its duration, warm-up included"),
-        field("job", pa.int32(), "", "job of the task"),
-        field("stage", pa.int32(), "", "stage of the task in its job"),
-        field("executor", pa.int32(), "", "executor that ran it"),
     ]
 )
 
@@ -242,28 +178,3 @@ def _has_null(values: pa.Array) -> bool:
     if pa.types.is_list(values.type):
         return _has_null(values.flatten())
     return pa.types.is_struct(values.type) and any(_has_null(field) for field in values.flatten())
-
-
-def decisions() -> pa.Schema:
-    """The decision log: one row a candidate, with the features that the compiled loop computes (`FEATURES`).
-
-    Rows of choice `limit` repeat the features of the stage that was chosen; their candidate is the limit itself.
-    """
-    from clearsched.problems.dag_jobs.features import FEATURES
-
-    word = pa.dictionary(pa.int8(), pa.string())
-    return pa.schema(
-        [
-            field("split", word, "", "train or validation"),
-            field("episode", pa.int32(), "", "index of the episode in its split"),
-            field("decision", pa.int32(), "", "index of the decision in its episode, of those with a candidate"),
-            field("time_s", pa.float64(), "s", "simulated time of the decision"),
-            field("choice", word, "", "stage (which one gets executors) or limit (how many its job may hold)"),
-            field("candidate", pa.int32(), "", "stage: its row in the episode's state; limit: number of executors"),
-            field("job", pa.int32(), "", "job of the stage, in order of arrival"),
-            *(field(feature.name, pa.float32(), feature.unit, feature.meaning) for feature in FEATURES),
-            field("teacher_score", pa.float32(), "", "score that the policy gave the candidate"),
-            field("teacher_probability", pa.float32(), "", "its probability among the decision's candidates"),
-            field("chosen", pa.bool_(), "", "whether the policy chose it: one candidate of each decision and choice"),
-        ]
-    )

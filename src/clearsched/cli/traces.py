@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from clearsched.cli.options import OutFile, OutFolder, ParamsFile, TraceFile, print_json, print_table
 from clearsched.errors import ClearschedError
@@ -21,7 +22,23 @@ class Clock(StrEnum):
     wall = "wall"
 
 
-SOURCES = "tpch-spark, tpch-decima, spark-eventlog, alibaba-2018, alibaba-like, synthetic"
+SOURCES = "SOURCES"
+"""Stands for the names of the sources in a help text until somebody asks for it (`NamesSources`)."""
+
+
+class NamesSources(TyperCommand):
+    """A command whose help names the sources; they are not imported before, so that every command starts fast."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with the names."""
+        from clearsched.problems.dag_jobs.sources import SOURCES as ENTRIES
+
+        for parameter in self.params:
+            told = getattr(parameter, "help", None)
+            if told:
+                parameter.help = told.replace(SOURCES, ", ".join(ENTRIES))  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
 
 Profiles = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, Parquet.")]
 Setting = Annotated[
@@ -30,7 +47,7 @@ Setting = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=NamesSources)
 def build(
     out: OutFile,
     params: Annotated[Path | None, typer.Option(help="The stage's own params file; or give --source.")] = None,
@@ -65,7 +82,7 @@ def workloads(params: ParamsFile, trace: TraceFile, out: OutFile) -> None:
     workloads.build(load_stage(params, "workloads"), trace, out)
 
 
-@app.command()
+@app.command(cls=NamesSources)
 def describe(
     source: Annotated[
         str, typer.Argument(metavar="SOURCE_OR_FILE", help=f"A trace (Parquet), a folder, or {SOURCES}.")
@@ -92,7 +109,7 @@ def validate(path: Profiles) -> None:
     """Check a trace: schema, DAGs, tasks, durations; the first fault is told with its row."""
     from clearsched.problems.dag_jobs import traces
 
-    traces.validate(path)
+    traces.check_file(path)
     typer.echo(f"{path}: all right")
 
 

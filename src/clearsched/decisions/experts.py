@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.policies import CompiledPolicy, load_policy
-from clearsched.problems.dag_jobs.graph import Observation
-from clearsched.problems.dag_jobs.simulator.candidates import executors_held
-from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload
-from clearsched.problems.dag_jobs.simulator.state import JOB, NONE
-
-
-class Answer(NamedTuple):
-    """An expert's answer to one decision with c candidates, on a cluster of N executors."""
-
-    candidate: int  # row of the observation's candidates that is chosen
-    stage: int  # that candidate's stage: what `Simulation.act` takes
-    limit: int  # executors that the stage's job may hold
-    stage_score: np.ndarray  # float64[c]
-    stage_probability: np.ndarray  # float64[c]
-    limits: np.ndarray  # int64[N - held]: what the limit could be
-    limit_score: np.ndarray  # float64[N - held]
-    limit_probability: np.ndarray  # float64[N - held]
+from clearsched.heuristics.tuning import read_tuned
+from clearsched.problems.policy import CompiledPolicy, heuristic
+from clearsched.problems.problem import NONE, Episode, Instance, Lockstep, Problem
+from clearsched.teacher import load_policy
+from clearsched.teacher.policy import TeacherPolicy, Weighed
 
 
 class Expert(Protocol):
@@ -36,16 +23,11 @@ class Expert(Protocol):
     def name(self) -> str:
         """Its name in the log's metadata."""
 
-    def generator(self, workload: Workload) -> np.random.Generator | None:
+    def generator(self, instance: Instance, episode: Episode) -> np.random.Generator | None:
         """The random stream of an episode, if the expert draws its choices."""
 
-    def decide(
-        self,
-        simulations: Sequence[Simulation],
-        observations: Sequence[Observation],
-        generators: Sequence[np.random.Generator | None],
-    ) -> Sequence[Answer | None]:
-        """Answer each pending decision; None where the expert gives the executors to nobody."""
+    def weigh(self, lockstep: Lockstep, observation: Any, generators: Sequence[np.random.Generator | None]) -> Weighed:
+        """Answer each pending decision."""
 
 
 class HeuristicExpert:
@@ -55,70 +37,71 @@ class HeuristicExpert:
         self.policy = policy
         self.name = policy.name
 
-    def generator(self, workload: Workload) -> None:
+    def generator(self, instance: Instance, episode: Episode) -> None:
         """A heuristic draws nothing."""
 
-    def decide(
-        self,
-        simulations: Sequence[Simulation],
-        observations: Sequence[Observation],
-        generators: Sequence[np.random.Generator | None],
-    ) -> list[Answer | None]:
+    def weigh(self, lockstep: Lockstep, observation: Any, generators: Sequence[np.random.Generator | None]) -> Weighed:
         """Answer each pending decision by the heuristic."""
-        return [self._answer(sim, seen) for sim, seen in zip(simulations, observations, strict=True)]
+        answers = lockstep.ask(self.policy.compiled)
+        counts, count = np.diff(observation.candidate_start), observation.num_decisions
+        most = int(counts.max())
+        table = np.where(np.arange(most + 1) < counts[:, None], 0.0, -np.inf)
+        table[:, most] = np.where(observation.none_allowed, 0.0, -np.inf)
+        columns = np.where(answers.candidate == NONE, most, answers.candidate)
+        table[np.arange(count), columns] = 1.0
+        levels = np.zeros((count, 0))
+        if observation.levels.shape[1]:
+            levels = _level_table(observation, answers.candidate)
+            named = np.flatnonzero(answers.candidate != NONE)
+            levels[named, answers.level[named] - 1] = 1.0
+        return Weighed(answers, table, levels, certain=True)
 
-    def _answer(self, simulation: Simulation, seen: Observation) -> Answer | None:
-        stage, limit = simulation.reference_choice(self.policy.compiled)
-        if stage == NONE:
-            return None
-        held = int(executors_held(simulation.state, simulation.state.stage[stage, JOB]))
-        limits = np.arange(held + 1, simulation.workload.num_executors + 1)
-        by_stage = (seen.candidate_stage == stage).astype(np.float64)
-        by_limit = (limits == limit).astype(np.float64)
-        candidate = int(by_stage.argmax())
-        return Answer(candidate, int(stage), int(limit), by_stage, by_stage, limits, by_limit, by_limit)
+
+def _level_table(observation: Any, candidate: np.ndarray) -> np.ndarray:
+    """float64[B, N]: 0 for each level that the chosen candidate may get, -inf for the others."""
+    bounds = observation.levels[observation.candidate_start[:-1] + np.maximum(candidate, 0)]
+    level = np.arange(1, int(bounds[:, 1].max()) + 1)
+    return np.where((level >= bounds[:, :1]) & (level <= bounds[:, 1:]), 0.0, -np.inf)
 
 
 class TeacherExpert:
     """The teacher's network as expert."""
 
-    def __init__(self, teacher: Any) -> None:
+    def __init__(self, teacher: TeacherPolicy) -> None:
         self.teacher = teacher
         self.name = teacher.name
 
-    def generator(self, workload: Workload) -> np.random.Generator | None:
+    def generator(self, instance: Instance, episode: Episode) -> np.random.Generator | None:
         """The episode's own stream if the teacher draws its choices."""
-        generator: np.random.Generator | None = (
-            self.teacher.generator(workload) if self.teacher.mode == "sampled" else None
-        )
-        return generator
+        return self.teacher.generator(instance, episode) if self.teacher.mode == "sampled" else None
 
-    def decide(
-        self,
-        simulations: Sequence[Simulation],
-        observations: Sequence[Observation],
-        generators: Sequence[np.random.Generator | None],
-    ) -> Sequence[Answer]:
+    def weigh(self, lockstep: Lockstep, observation: Any, generators: Sequence[np.random.Generator | None]) -> Weighed:
         """Answer all pending decisions in one pass of the network."""
-        if self.teacher.mode == "sampled":
-            answers: Sequence[Answer] = self.teacher.decide(list(observations), list(generators))
-        else:
-            answers = self.teacher.decide(list(observations))
-        return answers
+        if self.teacher.mode != "sampled":
+            return self.teacher.weigh(observation)
+        return self.teacher.weigh(observation, [generator for generator in generators if generator is not None])
 
 
-def load_expert(name: str | Path, tuned: Mapping[str, Any] | None = None, mode: str = "argmax") -> Expert:
+def load_expert(problem: Problem, name: str | Path, tuned: Path | None = None, mode: str = "argmax") -> Expert:
     """The expert of a teacher's `.safetensors` file or of a heuristic's name.
 
     Args:
+        problem: whose decisions it answers.
         name: the file, or the name.
         tuned: parameters by heuristic, as `clearsched heuristics tune` writes them.
         mode: argmax or sampled, for a teacher.
 
     Raises:
-        ClearschedError: no such file or heuristic, or a student's file, which has no say in what is right.
+        ClearschedError: no such file or heuristic, a teacher of another problem, or a student's file, which has no say
+            in what is right.
     """
-    if Path(name).suffix == ".json":
+    path = Path(name)
+    if path.suffix == ".json":
         raise ClearschedError(f"{name}: a student is no expert: give a teacher's .safetensors or a heuristic's name")
-    policy = load_policy(name, tuned, mode)
-    return HeuristicExpert(policy) if isinstance(policy, CompiledPolicy) else TeacherExpert(policy)
+    if path.suffix == ".safetensors":
+        teacher = load_policy(path, mode)
+        if teacher.problem.name != problem.name:
+            raise ClearschedError(f"{name}: a teacher of the problem {teacher.problem.name}, not of {problem.name}")
+        return TeacherExpert(teacher)
+    found = read_tuned(tuned, problem) if tuned else {}
+    return HeuristicExpert(heuristic(problem, str(name), found.get(str(name), {})))

@@ -9,39 +9,49 @@ from typing import Any
 import numpy as np
 
 from clearsched.decisions.reader import iterate_choices, read_metadata
-from clearsched.problems.dag_jobs.features import FEATURES, NUM_FEATURES
+from clearsched.decisions.schema import log_features
+from clearsched.problems import find_problem
+
+COUNTS = ("decisions", "candidates", "levels", "trivial", "kept", "none", "one_level")
 
 
 def summarise(path: str | Path) -> dict[str, Any]:
-    """Counts by split, and the range of every feature over the stage candidates; memory for one batch.
+    """Counts by split, and the range of every feature over the candidates; memory for one batch.
 
     Returns:
-        {"expert", "num_executors", "splits": {split: {episodes, decisions, candidates, limits, trivial, kept_local,
-        one_limit}}, "features": {name: {unit, meaning, min, mean, max}}}; trivial (one candidate), kept_local (the
-        executors stay in their job) and one_limit (no choice of limit) are shares of the decisions.
+        {"problem", "expert", "facts", "splits": {split: {episodes, decisions, candidates, levels, trivial, kept, none,
+        one_level}}, "features": {name: {unit, meaning, min, mean, max}}}; trivial (one candidate), kept (the candidate
+        that changes nothing was chosen), none (none of these was) and one_level (no choice of level) are shares of the
+        decisions.
 
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
     """
     metadata = read_metadata(path)
-    low, high = np.full(NUM_FEATURES, np.inf), np.full(NUM_FEATURES, -np.inf)
-    total, rows = np.zeros(NUM_FEATURES), 0
+    problem = find_problem(metadata["problem"])
+    features = log_features(problem)
+    rank, *level = problem.choices
+    low, high = np.full(len(features), np.inf), np.full(len(features), -np.inf)
+    total, rows = np.zeros(len(features)), 0
     splits = {}
     for split in metadata["episodes"]:
-        count = dict.fromkeys(("decisions", "candidates", "limits", "trivial", "kept_local", "one_limit"), 0)
-        for part in iterate_choices(path, "stage", split):
+        count = dict.fromkeys(COUNTS, 0)
+        for part in iterate_choices(path, problem, rank.name, split):
+            real = part.features[~part.is_none]
             count["decisions"] += len(part.chosen)
-            count["candidates"] += len(part.features)
+            count["candidates"] += len(real)
             count["trivial"] += int(part.trivial.sum())
-            count["kept_local"] += int(part.kept_local.sum())
-            low, high = np.minimum(low, part.features.min(0)), np.maximum(high, part.features.max(0))
-            total += part.features.sum(0, dtype=np.float64)
-            rows += len(part.features)
-        for part in iterate_choices(path, "limit", split):
-            count["limits"] += len(part.features)
-            count["one_limit"] += int(part.trivial.sum())
+            count["kept"] += int(part.kept(rank).sum())
+            count["none"] += int(part.is_none[part.chosen].sum())
+            low, high = np.minimum(low, real.min(0)), np.maximum(high, real.max(0))
+            total += real.sum(0, dtype=np.float64)
+            rows += len(real)
+        for choice in level:
+            for part in iterate_choices(path, problem, choice.name, split):
+                count["levels"] += len(part.features)
+                count["one_level"] += int(part.trivial.sum())
         decisions = max(count["decisions"], 1)
-        shares = {name: count.pop(name) / decisions for name in ("trivial", "kept_local", "one_limit")}
+        shares = {name: count.pop(name) / decisions for name in ("trivial", "kept", "none", "one_level")}
         splits[split] = {"episodes": metadata["episodes"][split], **count, **shares}
     ranges = {
         feature.name: {
@@ -51,11 +61,12 @@ def summarise(path: str | Path) -> dict[str, Any]:
             "mean": float(total[i] / max(rows, 1)),
             "max": float(high[i]),
         }
-        for i, feature in enumerate(FEATURES)
+        for i, feature in enumerate(features)
     }
     return {
+        "problem": problem.name,
         "expert": metadata["expert"],
-        "num_executors": metadata["num_executors"],
+        "facts": metadata["facts"],
         "splits": splits,
         "features": ranges,
     }
@@ -68,27 +79,23 @@ def describe(path: str | Path) -> str:
     from rich.table import Table
 
     found = summarise(path)
-    counts = Table(
-        "split",
-        box=SIMPLE,
-        title=f"Decisions of {found['expert']} on {found['num_executors']} executors",
-        title_justify="left",
-    )
-    for name in (
-        "episodes",
-        "decisions",
-        "stage candidates",
-        "limit candidates",
-        "one candidate",
-        "kept local",
-        "one limit",
-    ):
+    rank, *level = find_problem(found["problem"]).choices
+    columns = {"episodes": "episodes", "decisions": "decisions", "candidates": f"{rank.name} candidates"}
+    shares = {"trivial": "one candidate"}
+    shares |= {"kept": "kept local"} if rank.keeps else {}
+    shares |= {"none": "none"} if rank.none else {}
+    if level:
+        columns["levels"] = f"{level[0].name} candidates"
+        shares["one_level"] = f"one {level[0].name}"
+    facts = ", ".join(f"{name.removeprefix('num_')} {value}" for name, value in found["facts"].items())
+    title = f"Decisions of {found['expert']} on {found['problem']}" + (f" ({facts})" if facts else "")
+    counts = Table("split", box=SIMPLE, title=title, title_justify="left")
+    for name in (*columns.values(), *shares.values()):
         counts.add_column(name, justify="right")
     for split, row in found["splits"].items():
-        numbers = [f"{row[name]:,}" for name in ("episodes", "decisions", "candidates", "limits")]
-        shares = [f"{100 * row[name]:.1f} %" for name in ("trivial", "kept_local", "one_limit")]
-        counts.add_row(split, *numbers, *shares)
-    ranges = Table("feature", "unit", box=SIMPLE, title="Features of the stage candidates", title_justify="left")
+        told = [f"{row[name]:,}" for name in columns] + [f"{100 * row[name]:.1f} %" for name in shares]
+        counts.add_row(split, *told)
+    ranges = Table("feature", "unit", box=SIMPLE, title="Features of the candidates", title_justify="left")
     for name in ("smallest", "mean", "largest"):
         ranges.add_column(name, justify="right")
     for name, row in found["features"].items():
@@ -96,6 +103,9 @@ def describe(path: str | Path) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=120, no_color=True)
     console.print(counts)
-    console.print("kept local: the executors stay in the job they sit in; one limit: nothing to choose\n")
+    meanings = [f"kept local: {rank.keeps} is 1 for what was chosen"] if rank.keeps else []
+    meanings += [f"none: {rank.none}"] if rank.none else []
+    meanings += [f"one {choice.name}: nothing to choose" for choice in level]
+    console.print("; ".join(meanings) + "\n")
     console.print(ranges)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())

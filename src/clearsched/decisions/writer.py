@@ -12,16 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clearsched import schemas
+from clearsched.decisions.schema import log_schema
 from clearsched.files import PROVENANCE_KEY, atomic_path
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
+from clearsched.problems.problem import SPLITS, Problem
 
 if TYPE_CHECKING:
-    from clearsched.decisions.recording import Decision
+    from clearsched.decisions.recording import Decision, Rows
 
 ROWS_PER_GROUP = 1 << 16
-SPLITS = ("train", "validation", "test")
-CHOICES = ("stage", "limit")
 
 
 class _Block(NamedTuple):
@@ -32,37 +30,27 @@ class _Block(NamedTuple):
     decision: int
     time_s: float
     choice: int
-    candidate: np.ndarray
-    job: np.ndarray
-    features: np.ndarray
-    score: np.ndarray
-    probability: np.ndarray
-    chosen: np.ndarray
+    rows: Rows
 
 
 class LogWriter:
     """Collects decisions and writes a row group whenever there are enough rows."""
 
-    def __init__(self, file: pq.ParquetWriter, schema: pa.Schema, rows_per_group: int) -> None:
+    def __init__(self, file: pq.ParquetWriter, schema: pa.Schema, choices: list[str], rows_per_group: int) -> None:
         self._file = file
         self._schema = schema
+        self._choices = choices
         self._rows_per_group = rows_per_group
         self._blocks: list[_Block] = []
         self._rows = 0
 
     def add(self, decision: Decision) -> None:
-        """Add a decision: a row for each candidate stage, then one for each limit of the chosen stage's job."""
-        answer = decision.answer
+        """Add a decision: a row for each candidate, then one for each level of the chosen one, if that was asked."""
         head = (SPLITS.index(decision.split), decision.episode, decision.decision, decision.time_s)
-        count, limits = len(decision.features), len(answer.limits)
-        chosen = np.arange(count) == answer.candidate
-        stage = (decision.stages, decision.jobs, decision.features, answer.stage_score, answer.stage_probability)
-        self._blocks.append(_Block(*head, CHOICES.index("stage"), *stage, chosen))
-        row = np.broadcast_to(decision.features[answer.candidate], (limits, NUM_FEATURES))
-        job = np.broadcast_to(decision.jobs[answer.candidate], limits)
-        limit = (answer.limits, job, row, answer.limit_score, answer.limit_probability)
-        self._blocks.append(_Block(*head, CHOICES.index("limit"), *limit, answer.limits == answer.limit))
-        self._rows += count + limits
+        for choice, rows in enumerate((decision.rank, decision.level)):
+            if rows is not None:
+                self._blocks.append(_Block(*head, choice, rows))
+                self._rows += len(rows.candidate)
         if self._rows >= self._rows_per_group:
             self.flush()
 
@@ -70,27 +58,29 @@ class LogWriter:
         """Write what was collected as a row group."""
         if not self._blocks:
             return
-        blocks, lengths = self._blocks, [len(block.candidate) for block in self._blocks]
+        blocks, lengths = self._blocks, [len(block.rows.candidate) for block in self._blocks]
 
         def repeated(name: str, kind: type) -> np.ndarray:
             return np.repeat(np.array([getattr(block, name) for block in blocks], kind), lengths)
 
         def joined(name: str, kind: type) -> np.ndarray:
-            return np.concatenate([getattr(block, name) for block in blocks]).astype(kind)
+            return np.concatenate([getattr(block.rows, name) for block in blocks]).astype(kind)
 
         features = joined("features", np.float32)
+        chosen = np.zeros(self._rows, np.bool_)
+        chosen[np.cumsum([0, *lengths[:-1]]) + [block.rows.chosen for block in blocks]] = True
         columns = [
             pa.DictionaryArray.from_arrays(repeated("split", np.int8), list(SPLITS)),
             repeated("episode", np.int32),
             repeated("decision", np.int32),
             repeated("time_s", np.float64),
-            pa.DictionaryArray.from_arrays(repeated("choice", np.int8), list(CHOICES)),
+            pa.DictionaryArray.from_arrays(repeated("choice", np.int8), self._choices),
             joined("candidate", np.int32),
-            joined("job", np.int32),
-            *(np.ascontiguousarray(features[:, i]) for i in range(len(FEATURE_NAMES))),
+            joined("group", np.int32),
+            *(np.ascontiguousarray(features[:, i]) for i in range(features.shape[1])),
             joined("score", np.float32),
             joined("probability", np.float32),
-            joined("chosen", np.bool_),
+            chosen,
         ]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
         self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=self._rows)
@@ -98,20 +88,23 @@ class LogWriter:
 
 
 @contextmanager
-def open_log(path: str | Path, metadata: dict[str, Any], rows_per_group: int = ROWS_PER_GROUP) -> Iterator[LogWriter]:
+def open_log(
+    path: str | Path, problem: Problem, metadata: dict[str, Any], rows_per_group: int = ROWS_PER_GROUP
+) -> Iterator[LogWriter]:
     """A log to add decisions to; the file appears when the block succeeds.
 
     Args:
         path: Parquet file to write.
+        problem: whose decisions they are.
         metadata: provenance, as JSON values.
         rows_per_group: rows after which a group is written, the only thing that takes memory.
     """
     encoded = {PROVENANCE_KEY: json.dumps(metadata, sort_keys=True).encode()}
-    schema = schemas.decisions().with_metadata(encoded)
+    schema = log_schema(problem).with_metadata(encoded)
     with (
         atomic_path(path) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=9) as file,
     ):
-        writer = LogWriter(file, schema, rows_per_group)
+        writer = LogWriter(file, schema, [choice.name for choice in problem.choices], rows_per_group)
         yield writer
         writer.flush()

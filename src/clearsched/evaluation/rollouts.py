@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.recording import lanes
-from clearsched.schemas import EPISODES, JOBS
+from clearsched.problems.dag_jobs.schemas import JOBS
+from clearsched.schemas import EPISODES
 
 
 class Episode(Protocol):

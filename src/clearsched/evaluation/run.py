@@ -12,8 +12,9 @@ from clearsched.evaluation import TABLE, comparison, rollouts, text
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.policies import Policy, load_policy
+from clearsched.problems.dag_jobs.schemas import JOBS, TASKS
 from clearsched.problems.dag_jobs.workloads import load_inputs
-from clearsched.schemas import COMPARISON, EPISODES, FIDELITY, JOBS, TASKS, write_table
+from clearsched.schemas import COMPARISON, EPISODES, FIDELITY, write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params

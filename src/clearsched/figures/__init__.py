@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from clearsched.errors import ClearschedError
+from clearsched.figures.settings import DEFAULT_DPI
+from clearsched.registry import load
 
 NAMES = ("jct_by_policy", "jct_cdf", "gantt", "learning_curve", "rules", "dag_gallery", "job_sizes", "arrivals")
 """The figures; each is a module of this package with a function `draw(results_dir) -> Drawing`."""
@@ -19,7 +21,7 @@ OF_SOURCES = {"published_quantiles": ("alibaba-like",)}
 """Figures that only some sources of jobs have."""
 
 OF_TRACES = ("dag_gallery", "job_sizes", "arrivals", "published_quantiles")
-"""Figures that show a trace: their modules have a function `draw_trace(path) -> Drawing` too."""
+"""Figures that show a trace: their modules have a function `draw_trace(measured) -> Drawing` too."""
 
 INPUTS = {
     "jct_by_policy": ("evaluation/comparison.parquet",),
@@ -59,10 +61,12 @@ def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = 
     module = importlib.import_module(_module(name))
     with matplotlib.rc_context(style.RC):
         drawing = module.draw(results_dir)
-        return style.save(drawing, results_dir / "figures" / name, int(section.get("dpi", style.DEFAULT_DPI)))
+        return style.save(drawing, results_dir / "figures" / name, int(section.get("dpi", DEFAULT_DPI)))
 
 
-def draw_trace(path: str | Path, folder: str | Path, names: Sequence[str] | None = None, dpi: int = 150) -> list[Path]:
+def draw_trace(
+    path: str | Path, folder: str | Path, names: Sequence[str] | None = None, dpi: int = DEFAULT_DPI
+) -> list[Path]:
     """Draw a trace into a folder: `<name>.svg`, `.png` and `.csv` of each figure.
 
     Args:
@@ -82,23 +86,23 @@ def draw_trace(path: str | Path, folder: str | Path, names: Sequence[str] | None
     import matplotlib
 
     from clearsched.figures import style
-    from clearsched.problems.dag_jobs.figures import arrivals, published_quantiles
-    from clearsched.problems.dag_jobs.traces.measures import measure
+    from clearsched.problems.dag_jobs.figures import FIGURES
 
-    path = Path(path)
-    if not names:
-        without = set() if arrivals.has_arrivals(measure(path)) else {"arrivals"}
-        without |= set() if published_quantiles.applies(path) else {"published_quantiles"}
-        names = [name for name in OF_TRACES if name not in without]
+    # All figures of a trace read it once.
+    wanted = [FIGURES[name] for name in names or OF_TRACES]
+    measured = {reader: load(reader)(path) for reader in dict.fromkeys(figure.measure for figure in wanted)}
     written = []
-    for name in names:
-        module = importlib.import_module(_module(name))
+    for figure in wanted:
+        module, seen = importlib.import_module(figure.module), measured[figure.measure]
+        applies = getattr(module, "applies", None)
+        if not names and applies is not None and not applies(seen):
+            continue
         with matplotlib.rc_context(style.RC):
-            written += style.save(module.draw_trace(path), Path(folder) / name, dpi)
+            written += style.save(module.draw_trace(seen), Path(folder) / figure.name, dpi)
     return written
 
 
-def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = 150) -> list[Path]:
+def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = DEFAULT_DPI) -> list[Path]:
     """Draw the evaluations of several scenarios side by side: `data_sets.svg`, `.png` and `.csv` in the folder `out`.
 
     Args:
@@ -124,5 +128,6 @@ def _known(name: str, names: Sequence[str]) -> None:
 
 
 def _module(name: str) -> str:
-    moved = ("gantt", "dag_gallery", "job_sizes", "arrivals", "published_quantiles")
-    return f"clearsched.problems.dag_jobs.figures.{name}" if name in moved else f"clearsched.figures.{name}"
+    from clearsched.problems.dag_jobs.figures import FIGURES
+
+    return FIGURES[name].module if name in FIGURES else f"clearsched.figures.{name}"

@@ -9,7 +9,8 @@ import numpy as np
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.names import label
 from clearsched.figures import style
-from clearsched.schemas import EPISODES, JOBS, read_table
+from clearsched.problems.dag_jobs.schemas import JOBS
+from clearsched.schemas import EPISODES, read_table
 
 
 def draw(results_dir: Path) -> style.Drawing:

@@ -65,8 +65,6 @@ RC: Any = {  # matplotlib types its keys one by one
     "svg.fonttype": "path",
 }
 
-DEFAULT_DPI = 160
-
 
 @dataclass(frozen=True)
 class Drawing:

@@ -95,7 +95,12 @@ class Figure(NamedTuple):
     module: str
     inputs: tuple[str, ...]  # files below results/<scenario>/
     sources: tuple[str, ...] = ()  # the only sources of jobs that have it; empty: all
-    shows_trace: bool = False  # the module has `draw_trace(path)` too
+    measure: str = ""  # "module:function" that reads a trace, once for all figures that name it (`draw_trace`)
+
+    @property
+    def shows_trace(self) -> bool:
+        """Whether it is drawn of any trace: the module has `draw_trace(measured)` and may have `applies(measured)`."""
+        return bool(self.measure)
 
 
 class Answers(NamedTuple):
@@ -206,6 +211,8 @@ class Lockstep(Protocol):
 class Instance(Protocol):
     """A problem with its data: episodes, and the simulator that runs them."""
 
+    @property
+    def problem(self) -> Problem: ...
     @property
     def facts(self) -> Mapping[str, Any]:
         """What the log and the tables say of it, JSON values: {"num_executors": 10}."""

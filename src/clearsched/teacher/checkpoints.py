@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +12,25 @@ from safetensors.torch import load, save
 
 from clearsched.errors import ClearschedError
 from clearsched.files import atomic_path, digest_bytes, read_json, write_json
-from clearsched.problems.dag_jobs.network.encoding import INPUTS
-from clearsched.problems.dag_jobs.network.network import TeacherNetwork
+from clearsched.problems import find_problem
+from clearsched.problems.problem import Problem
 from clearsched.teacher.policy import TeacherPolicy
 
-FORMAT = 1
+FORMAT = 2
 """Grows when a checkpoint written before can no longer be read."""
 
 SIZES = ("embedding", "hidden", "rounds")
 
 
-def save_checkpoint(path: Path, network: TeacherNetwork, sizes: Mapping[str, int], facts: Mapping[str, Any]) -> None:
+def save_checkpoint(
+    path: Path, network: Any, problem: Problem, sizes: Mapping[str, int], facts: Mapping[str, Any]
+) -> None:
     """Write the weights to `path` and their description to the same name with `.json`.
 
     Args:
         path: a `.safetensors` file.
         network: single precision.
+        problem: that it was trained for.
         sizes: embedding, hidden and rounds.
         facts: further entries of the JSON file: validation results, provenance.
     """
@@ -37,14 +40,16 @@ def save_checkpoint(path: Path, network: TeacherNetwork, sizes: Mapping[str, int
     description = {
         "format": FORMAT,
         "kind": "teacher",
+        "problem": problem.name,
+        "none": network.none,
         "network": {name: int(sizes[name]) for name in SIZES},
-        "inputs": {group: list(names) for group, names in INPUTS.items()},
+        "inputs": {group: list(names) for group, names in network.inputs.items()},
         "weights": digest_bytes(weights),
     }
     write_json(path.with_suffix(".json"), description | dict(facts))
 
 
-def load_network(path: str | Path) -> tuple[TeacherNetwork, dict[str, Any]]:
+def load_network(path: str | Path) -> tuple[Any, dict[str, Any]]:
     """The network of a checkpoint, and what its JSON file says.
 
     Raises:
@@ -53,7 +58,8 @@ def load_network(path: str | Path) -> tuple[TeacherNetwork, dict[str, Any]]:
     path = Path(path)
     description = read_json(path.with_suffix(".json"))
     sizes = _sizes(description, path.with_suffix(".json"))
-    _check_inputs(description, path.with_suffix(".json"))
+    network = _problem(description, path.with_suffix(".json")).network(sizes, bool(description.get("none")))
+    _check_inputs(description, network.inputs, path.with_suffix(".json"))
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -63,7 +69,6 @@ def load_network(path: str | Path) -> tuple[TeacherNetwork, dict[str, Any]]:
     if digest_bytes(data) != description.get("weights"):
         other = path.with_suffix(".json").name
         raise ClearschedError(f"{path}: truncated or changed since {other} was written; train it again")
-    network = TeacherNetwork(**sizes)
     try:
         network.load_state_dict(load(data))
     except (SafetensorError, RuntimeError) as error:
@@ -85,7 +90,7 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
         ClearschedError: see `load_network`; unknown mode.
     """
     network, description = load_network(path)
-    return TeacherPolicy(network, mode, int(description.get("seed", 0)))
+    return TeacherPolicy(network, find_problem(description["problem"]), mode, int(description.get("seed", 0)))
 
 
 def _sizes(description: Any, where: Path) -> dict[str, int]:
@@ -104,9 +109,16 @@ def _sizes(description: Any, where: Path) -> dict[str, int]:
     return {name: sizes[name] for name in SIZES}
 
 
-def _check_inputs(description: dict[str, Any], where: Path) -> None:
+def _problem(description: dict[str, Any], where: Path) -> Problem:
+    try:
+        return find_problem(str(description.get("problem")))
+    except ClearschedError as error:
+        raise ClearschedError(f"{where}: {error}") from None
+
+
+def _check_inputs(description: dict[str, Any], inputs: Mapping[str, Sequence[str]], where: Path) -> None:
     written = description.get("inputs")
-    for group, names in INPUTS.items():
+    for group, names in inputs.items():
         theirs = written.get(group) if isinstance(written, dict) else None
         if theirs != list(names):
             strange = sorted(set(theirs or []) ^ set(names)) or ["their order"]

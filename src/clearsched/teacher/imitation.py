@@ -1,4 +1,4 @@
-"""Cloning a heuristic: cross-entropy on its stage and its limit, first on its own decisions, then on the network's.
+"""Cloning a heuristic: cross-entropy on its candidate and its level, first on its own decisions, then on the network's.
 
 The second kind of round is DAgger (Ross, Gordon and Bagnell 2011): the network schedules, the heuristic says what it
 would have done, and the network learns from all of it. A clone that only saw the heuristic's states does not know what
@@ -9,24 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.params.models import CloneParams
-from clearsched.problems.dag_jobs.graph import Graph, concatenate, take
-from clearsched.problems.dag_jobs.network.encoding import EXECUTORS, Batch, encode
-from clearsched.problems.dag_jobs.network.network import TeacherNetwork
-from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
-from clearsched.problems.dag_jobs.simulator.loop import Compiled
-from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.problems.dag_jobs.simulator.state import NONE
-from clearsched.teacher.choices import entropy, stage_table
+from clearsched.problems.problem import NONE, Answers, Compiled, Episode, Instance
+from clearsched.teacher.choices import column_of, entropy, row_of
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.rollouts import Recorder, run_lockstep
+from clearsched.teacher.settings import CloneParams
 
 SAMPLE = 4096
 """Decisions that the shift and scale of the network's inputs are taken from."""
@@ -37,28 +30,28 @@ class Examples:
     """T decisions, in the order of episodes and time, and what the heuristic answers to them.
 
     Attributes:
-        graph: the decisions.
-        candidate: int64[T], position among the decision's candidates.
-        limit: int64[T], executors that the job may hold, not truncated by what is free at that moment.
+        observation: the decisions.
+        candidate: int64[T], position among the decision's candidates, or NONE.
+        level: int64[T], not truncated by what is free at that moment; of no meaning where the candidate is NONE.
     """
 
-    graph: Graph
+    observation: Any
     candidate: np.ndarray
-    limit: np.ndarray
+    level: np.ndarray
 
     def __len__(self) -> int:
         return len(self.candidate)
 
     def __getitem__(self, rows: np.ndarray) -> Examples:
         """The examples of the given rows, in their order."""
-        return Examples(take(self.graph, rows), self.candidate[rows], self.limit[rows])
+        return Examples(self.observation.take(rows), self.candidate[rows], self.level[rows])
 
     def and_more(self, others: Examples) -> Examples:
         """These and, after them, others."""
         return Examples(
-            concatenate([self.graph, others.graph]),
+            self.observation.and_more([others.observation]),
             np.concatenate([self.candidate, others.candidate]),
-            np.concatenate([self.limit, others.limit]),
+            np.concatenate([self.level, others.level]),
         )
 
 
@@ -67,15 +60,15 @@ class Epoch(NamedTuple):
 
     episodes: int  # simulated so far
     loss: float
-    entropy: float  # of the stage choice, nats
-    stage_accuracy: float  # share of decisions whose stage is the heuristic's
-    limit_accuracy: float  # share whose limit on that stage's job is
+    entropy: float  # of the choice of a candidate, nats
+    accuracy: float  # share of decisions whose candidate is the heuristic's
+    level_accuracy: float  # share whose level of that candidate is
 
 
 def clone(
-    network: TeacherNetwork,
-    profiles: Profiles,
-    workloads: Sequence[Workload],
+    network: Any,
+    instance: Instance,
+    training: Sequence[Episode],
     heuristic: Compiled,
     params: CloneParams,
     generator: np.random.Generator,
@@ -84,9 +77,10 @@ def clone(
     """Teach `network` what `heuristic` does.
 
     Args:
-        network: changed in place.
-        profiles, workloads: training episodes; round r uses `params.episodes` of them from r x `params.episodes` on,
-            from the beginning again where they end.
+        network: `problems.networks.Network`, changed in place.
+        instance: the problem with its data.
+        training: episodes; round r uses `params.episodes` of them from r x `params.episodes` on, from the beginning
+            again where they end.
         heuristic: a compiled policy.
         params: the section teacher.clone.
         generator: shuffles the decisions, and seeds the network's draws in rounds of DAgger.
@@ -94,51 +88,51 @@ def clone(
     """
     examples: Examples | None = None
     for number in range(1 + params.dagger_rounds):
-        episodes = [workloads[(number * params.episodes + i) % len(workloads)] for i in range(params.episodes)]
-        driver = TeacherPolicy(network, "sampled", int(generator.integers(2**32))) if number else None
-        new = demonstrate(profiles, episodes, heuristic, driver)
+        episodes = [training[(number * params.episodes + i) % len(training)] for i in range(params.episodes)]
+        driver = None
+        if number:
+            driver = TeacherPolicy(network, instance.problem, "sampled", int(generator.integers(2**32)))
+        new = demonstrate(instance, episodes, heuristic, driver)
         examples = new if examples is None else examples.and_more(new)
         if number == 0:
             sample = generator.permutation(len(examples))[:SAMPLE]
-            network.normalise_like(encode(take(examples.graph, sample)))
+            network.normalise_like(network.encode(examples.observation.take(sample)))
         for epoch in fit(network, examples, params, generator):
             report(epoch._replace(episodes=(number + 1) * params.episodes))
 
 
 def demonstrate(
-    profiles: Profiles, workloads: Sequence[Workload], heuristic: Compiled, driver: TeacherPolicy | None = None
+    instance: Instance, episodes: Sequence[Episode], heuristic: Compiled, driver: TeacherPolicy | None = None
 ) -> Examples:
     """The heuristic's answers in the decisions of some episodes, which it schedules itself, or else `driver` does.
 
-    A decision in which the heuristic would leave executors idle although there is a candidate is no example; there the
-    first candidate gets all it can, since a network must choose one.
+    Where "none of these" is no answer that a network may learn, a decision that the heuristic answers so is no example;
+    there the first candidate gets all it can, since a network must choose one.
     """
-    lockstep = Lockstep(profiles, workloads)
-    generators = [driver.generator(workload) for workload in workloads] if driver else []
+    lockstep = instance.lockstep(episodes)
+    generators = [driver.generator(instance, episode) for episode in episodes] if driver else []
     recorder = Recorder()
 
-    def decide(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-        stage, limit = lockstep.choices(heuristic)
-        of_decision = np.repeat(np.arange(len(stage)), np.diff(graph.candidate_start))
-        chosen = np.flatnonzero(graph.candidate_stage == stage[of_decision])
-        named = np.flatnonzero(stage != NONE)
-        candidate = np.zeros_like(stage)
-        candidate[named] = chosen - graph.candidate_start[named]
+    def decide(observation: Any) -> Answers:
+        found = lockstep.ask(heuristic)
+        named = np.flatnonzero((found.candidate != NONE) | observation.none_allowed)
         if len(named):
-            recorder.add(take(graph, named), lockstep.pending[named], candidate[named], limit[named])
+            columns = (found.candidate[named], found.level[named])
+            recorder.add(observation.take(named), lockstep.pending[named], *columns)
         if driver is not None:
-            return driver.choose(graph, [generators[index] for index in lockstep.pending])[:2]
-        return candidate, np.where(stage == NONE, graph.totals[:, EXECUTORS].astype(np.int64), limit)
+            return driver.weigh(observation, [generators[lane] for lane in lockstep.pending]).answers
+        forced = (found.candidate == NONE) & ~observation.none_allowed
+        level = np.where(forced, instance.most, found.level)
+        return Answers(np.where(forced, 0, found.candidate), level)
 
     run_lockstep(lockstep, decide)
-    graph, (_, candidate, limit) = recorder.finish()
-    return Examples(graph, candidate, limit)
+    observation, (_, candidate, level) = recorder.finish()
+    return Examples(observation, candidate, level)
 
 
-def fit(
-    network: TeacherNetwork, examples: Examples, params: CloneParams, generator: np.random.Generator
-) -> Iterator[Epoch]:
-    """Adam on the cross-entropy of stage and limit, its step size falling to 0 as a cosine; yields after each epoch."""
+def fit(network: Any, examples: Examples, params: CloneParams, generator: np.random.Generator) -> Iterator[Epoch]:
+    """Adam on the cross-entropy of candidate and level, its step size falling to 0 as a cosine; yields after each
+    epoch."""
     steps = params.epochs * -(-len(examples) // params.batch_size)
     optimiser = torch.optim.Adam(network.parameters(), lr=params.learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
@@ -157,24 +151,38 @@ def fit(
         yield Epoch(0, *(sums / len(examples)).tolist())
 
 
-def imitation_loss(network: TeacherNetwork, examples: Examples) -> tuple[Tensor, tuple[float, float, float]]:
-    """Mean cross-entropy of stage plus that of limit; and mean entropy of stage, accuracy of stage and of limit."""
-    batch = encode(examples.graph)
-    candidate, limit = torch.from_numpy(examples.candidate), torch.from_numpy(examples.limit)
-    stages, limits = log_probabilities(network, batch, candidate)
-    loss = -(stages.gather(1, candidate[:, None]).mean() + limits.gather(1, (limit - 1)[:, None]).mean())
+def imitation_loss(network: Any, examples: Examples) -> tuple[Tensor, tuple[float, float, float]]:
+    """Mean cross-entropy of candidate plus that of level; mean entropy of candidate, accuracy of each.
+
+    A decision answered by none has no level: it adds nothing to the second part.
+    """
+    batch = network.encode(examples.observation)
+    candidate, level = torch.from_numpy(examples.candidate), torch.from_numpy(examples.level)
+    ranks, levels = log_probabilities(network, batch, candidate)
+    column = column_of(candidate, batch)
+    loss = -ranks.gather(1, column[:, None]).mean()
     with torch.no_grad():
-        right_stage = (stages.argmax(dim=1) == candidate).float().mean()
-        right_limit = (limits.argmax(dim=1) == limit - 1).float().mean()
-        return loss, (float(entropy(stages).mean()), float(right_stage), float(right_limit))
+        right = (ranks.argmax(dim=1) == column).float().mean()
+    right_level = torch.ones(())
+    if levels is not None:
+        named = candidate != NONE
+        index = torch.where(named, level - 1, 0)
+        of_level = torch.where(named[:, None], levels.gather(1, index[:, None]), 0.0)
+        loss = -(ranks.gather(1, column[:, None]).mean() + of_level.mean())
+        with torch.no_grad():
+            right_level = ((levels.argmax(dim=1) == level - 1) | ~named).float().mean()
+    with torch.no_grad():
+        return loss, (float(entropy(ranks).mean()), float(right), float(right_level))
 
 
-def log_probabilities(network: TeacherNetwork, batch: Batch, candidate: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probabilities [B, most_candidates] of the candidates, and [B, N] of the limits on the job of `candidate`.
+def log_probabilities(network: Any, batch: Any, candidate: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Log-probabilities of the candidates, [B, columns], and of the levels of `candidate`, [B, N] (None without).
 
-    `candidate`: int64[B], position within each decision.
+    `candidate`: int64[B], position within each decision, or NONE; the levels of such a decision mean nothing.
     """
     embedding = network.embed(batch)
-    stages = stage_table(network, batch, embedding).log_softmax(dim=1)
-    limits = network.score_limits(batch, embedding, batch.first_candidate + candidate).log_softmax(dim=1)
-    return stages, limits
+    ranks = network.score_candidates(batch, embedding).log_softmax(dim=1)
+    if not network.levels:
+        return ranks, None
+    levels = network.score_levels(batch, embedding, row_of(candidate, batch)).log_softmax(dim=1)
+    return ranks, levels

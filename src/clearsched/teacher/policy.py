@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.graph import Graph, Observation, join
-from clearsched.problems.dag_jobs.network.encoding import encode
-from clearsched.problems.dag_jobs.network.network import TeacherNetwork
-from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
-from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
-from clearsched.teacher.choices import best, draw, stage_table
+from clearsched.problems.problem import NONE, Answers, Episode, Instance, Problem
+from clearsched.teacher.choices import best, candidate_of, draw, row_of, softmax
+from clearsched.teacher.kind import TEACHER
 from clearsched.teacher.rollouts import run_lockstep
 
 MODES = ("argmax", "sampled")
@@ -24,17 +20,13 @@ LOCKSTEP = 64
 """Episodes that run side by side: bounds memory; the choices do not depend on it."""
 
 
-class Answer(NamedTuple):
-    """What the teacher answers to a decision with c candidates, and how it weighed them."""
+class Weighed(NamedTuple):
+    """Answers to B decisions, and the tables of scores that they come from."""
 
-    candidate: int  # row of observation.candidates
-    stage: int  # observation.candidate_stage[candidate]: what Simulation.act takes
-    limit: int  # executors that the stage's job may hold
-    stage_score: np.ndarray  # float64[c]
-    stage_probability: np.ndarray  # float64[c]
-    limits: np.ndarray  # int64[N - held]: held + 1 .. N of the chosen stage's job
-    limit_score: np.ndarray  # float64[N - held]
-    limit_probability: np.ndarray  # float64[N - held]
+    answers: Answers
+    candidates: np.ndarray  # float64[B, most candidates + 1], the last one none; -inf where there is no such choice
+    levels: np.ndarray  # float64[B, N], of the candidate chosen; column l - 1 is level l; [B, 0] without levels
+    certain: bool = False  # the scores are probabilities already: 1 for what was chosen, else 0
 
 
 class TeacherPolicy:
@@ -42,102 +34,71 @@ class TeacherPolicy:
 
     Attributes:
         name, kind: "teacher".
+        problem: that it was trained for.
         mode: argmax, or sampled if it draws its choices from their probabilities.
         settings: none that were tuned.
     """
 
-    name = "teacher"
+    name = TEACHER.name
     kind = "teacher"
 
-    def __init__(self, network: TeacherNetwork, mode: str = "argmax", seed: int = 0) -> None:
-        """Take a copy of `network`, in double precision (see `choices.DIGITS`).
+    def __init__(self, network: Any, problem: Problem, mode: str = "argmax", seed: int = 0) -> None:
+        """Take a copy of `network` (`problems.networks.Network`), in double precision (see `choices.DIGITS`).
 
         Raises:
             ClearschedError: unknown mode.
         """
         if mode not in MODES:
             raise ClearschedError(f"teacher: mode is {mode!r}: it must be {' or '.join(MODES)}")
+        self.problem = problem
         self.mode = mode
         self.seed = seed
         self.settings: Mapping[str, float] = {}
         self.network = copy.deepcopy(network).double().eval()
 
-    def generator(self, workload: Workload) -> np.random.Generator:
+    def generator(self, instance: Instance, episode: Episode) -> np.random.Generator:
         """The random stream of an episode in sampled mode: its own, whatever else runs."""
-        return np.random.default_rng([self.seed, workload.seed])
+        return np.random.default_rng([self.seed, instance.seed(episode)])
 
-    def run(
-        self,
-        profiles: Profiles,
-        workloads: Sequence[Workload],
-        *,
-        record_tasks: bool = False,
-        record_decisions: bool = False,
-    ) -> list[EpisodeResult]:
+    def run(self, instance: Instance, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Schedule each episode; `LOCKSTEP` of them at a time share the forward passes."""
-        if not workloads:
+        if not episodes:
             return []
-        lockstep = Lockstep(profiles, workloads, LOCKSTEP, record_tasks=record_tasks, record_decisions=record_decisions)
-        generators = [self.generator(workload) for workload in workloads]
+        lockstep = instance.lockstep(episodes, LOCKSTEP, record=record)
+        generators = [self.generator(instance, episode) for episode in episodes]
 
-        def decide(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        def decide(observation: Any) -> Answers:
             running = lockstep.episode[lockstep.pending].tolist()
-            return self.choose(graph, [generators[episode] for episode in running])[:2]
+            return self.weigh(observation, [generators[episode] for episode in running]).answers
 
         run_lockstep(lockstep, decide)
-        return lockstep.results()
+        return list(lockstep.results())
 
-    def decide(
-        self, observations: Sequence[Observation], generators: Sequence[np.random.Generator] | None = None
-    ) -> list[Answer]:
-        """Answer pending decisions, of any number of simulations, in one forward pass.
+    def weigh(self, observation: Any, generators: Sequence[np.random.Generator] | None = None) -> Weighed:
+        """Answer pending decisions, of any number of episodes, in one forward pass.
 
         Args:
-            observations: the decisions.
+            observation: the decisions, at least one.
             generators: in sampled mode a random stream a decision (see `generator`); two numbers of each are used.
 
         Raises:
-            ClearschedError: sampled mode without a generator for each observation.
+            ClearschedError: sampled mode without a generator for each decision.
         """
-        if not observations:
-            return []
-        candidate, limit, stages, limits = self.choose(join(observations), generators)
-        answers = []
-        for row, observation in enumerate(observations):
-            count = len(observation.candidates)
-            allowed = np.flatnonzero(np.isfinite(limits[row]))
-            answers.append(
-                Answer(
-                    candidate=int(candidate[row]),
-                    stage=int(observation.candidate_stage[candidate[row]]),
-                    limit=int(limit[row]),
-                    stage_score=stages[row, :count],
-                    stage_probability=_softmax(stages[row, :count]),
-                    limits=allowed + 1,
-                    limit_score=limits[row, allowed],
-                    limit_probability=_softmax(limits[row, allowed]),
-                )
-            )
-        return answers
-
-    def choose(
-        self, graph: Graph, generators: Sequence[np.random.Generator] | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Candidate and limit of each decision of a graph, int64[B], and the tables of scores that they come from.
-
-        The tables are float64[B, most candidates] and float64[B, N], -inf where there is no such choice. Generators
-        and errors as for `decide`.
-        """
-        uniform = self._uniform(graph.num_decisions, generators)
+        uniform = self._uniform(observation.num_decisions, generators)
+        network = self.network
         with torch.inference_mode():
-            batch = encode(graph)
-            embedding = self.network.embed(batch)
-            stages = stage_table(self.network, batch, embedding).numpy()
-            candidate = best(stages) if uniform is None else draw(_softmax(stages), uniform[:, 0])
-            chosen = batch.first_candidate + torch.from_numpy(candidate)
-            limits = self.network.score_limits(batch, embedding, chosen).numpy()
-        limit = best(limits) if uniform is None else draw(_softmax(limits), uniform[:, 1])
-        return candidate, limit + 1, stages, limits
+            batch = network.encode(observation)
+            embedding = network.embed(batch)
+            scores = network.score_candidates(batch, embedding).numpy()
+            column = best(scores) if uniform is None else draw(softmax(scores), uniform[:, 0])
+            candidate = candidate_of(column, batch.most_candidates)
+            if not network.none:
+                scores = np.concatenate([scores, np.full((len(scores), 1), -np.inf)], axis=1)
+            if not network.levels:
+                return Weighed(Answers(candidate, np.zeros_like(candidate)), scores, np.zeros((len(candidate), 0)))
+            levels = network.score_levels(batch, embedding, row_of(torch.from_numpy(candidate), batch)).numpy()
+        level = best(levels) if uniform is None else draw(softmax(levels), uniform[:, 1])
+        return Weighed(Answers(candidate, np.where(candidate == NONE, 0, level + 1)), scores, levels)
 
     def _uniform(self, count: int, generators: Sequence[np.random.Generator] | None) -> np.ndarray | None:
         """float64[count, 2] in sampled mode."""
@@ -146,9 +107,3 @@ class TeacherPolicy:
         if generators is None or len(generators) != count:
             raise ClearschedError("teacher: sampled mode needs a random generator for each observation")
         return np.stack([generator.random(2) for generator in generators])
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    """Probabilities along the last axis."""
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -23,9 +23,7 @@ class NetworkParams(Section):
 class CloneParams(Section):
     """Imitation of a heuristic, before the network learns on its own."""
 
-    heuristic: Literal["best"] | Heuristic = Field(
-        "best", description="heuristic that is imitated; best: the one with the lowest mean JCT in the tuning"
-    )
+    heuristic: str = Field("best", description="heuristic that is imitated; best: the one that the tuning found best")
     episodes: Count = Field(16, description="training episodes whose decisions are imitated")
     dagger_rounds: int = Field(
         1, ge=0, le=20, description="rounds in which the clone schedules other episodes and the heuristic corrects it"

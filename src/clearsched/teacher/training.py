@@ -13,14 +13,11 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from clearsched.errors import ClearschedError
-from clearsched.files import provenance, read_json
-from clearsched.policies import CompiledPolicy, heuristic
-from clearsched.problems.dag_jobs.network.network import TeacherNetwork
-from clearsched.problems.dag_jobs.policies import HEURISTICS
-from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs
+from clearsched.files import provenance
+from clearsched.heuristics.tuning import tuned_heuristic
+from clearsched.problems import find_problem
+from clearsched.problems.policy import CompiledPolicy, Policy
+from clearsched.problems.problem import Episode, Instance, Problem, objective
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.imitation import Epoch, clone, demonstrate
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from clearsched.params import Params
-    from clearsched.params.models import TeacherParams
+    from clearsched.teacher.settings import TeacherParams
 
 STREAM = 4
 """Position of the teacher among the consumers of the seed; the splits of the workloads have 0 to 2."""
@@ -42,34 +39,43 @@ class Training:
     """A training run: the network as it is, the best so far, and the learning curve.
 
     Attributes:
-        profiles, validation: what the network is judged on.
+        instance: the problem with its data.
+        validation: the episodes that the network is judged on.
         network: being trained.
-        reference_jct_s: mean JCT of the cloned heuristic on the validation episodes.
-        best: weights of the lowest validation JCT so far.
-        best_jct_s, best_at: that JCT, and where it was: clone, or an iteration of the policy gradient.
+        reference: mean objective of the cloned heuristic on the validation episodes.
+        scale_s: how long a job stays under it, s: the unit of the horizon.
+        best: weights of the best validation objective so far.
+        best_objective, best_at: that objective, and where it was: clone, or an iteration of the policy gradient.
         rows: of schema LEARNING_CURVE.
     """
 
-    profiles: Profiles
-    validation: list[Workload]
-    network: TeacherNetwork
-    reference_jct_s: float
+    instance: Instance
+    validation: list[Episode]
+    network: Any
+    reference: float
+    scale_s: float
     best: dict[str, torch.Tensor] = field(default_factory=dict)
-    best_jct_s: float = np.inf
+    best_objective: float | None = None
     best_at: str = ""
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def validate(self, where: str) -> float:
-        """Mean JCT (argmax) on the validation episodes; keeps the weights if they are the best so far."""
-        jct_s = mean_jct_s(TeacherPolicy(self.network), self.profiles, self.validation)
-        if jct_s < self.best_jct_s:
-            self.best, self.best_jct_s, self.best_at = copy.deepcopy(self.network.state_dict()), jct_s, where
-        return jct_s
+        """Mean objective (argmax) on the validation episodes; keeps the weights if they are the best so far."""
+        problem = self.instance.problem
+        found, _ = mean_objective(TeacherPolicy(self.network, problem), self.instance, self.validation)
+        if self.best_objective is None or is_better(problem, found, self.best_objective):
+            self.best, self.best_objective, self.best_at = copy.deepcopy(self.network.state_dict()), found, where
+        return found
 
     def record(self, phase: str, iteration: int, episodes: int, **measures: float | None) -> None:
         """Add a row to the learning curve."""
-        row = {"phase": phase, "iteration": iteration, "episodes": episodes, "reference_jct_s": self.reference_jct_s}
+        row = {"phase": phase, "iteration": iteration, "episodes": episodes, "reference_objective": self.reference}
         self.rows.append(dict.fromkeys(LEARNING_CURVE.names) | row | measures)
+
+
+def is_better(problem: Problem, value: float, other: float) -> bool:
+    """Whether a mean objective is strictly better than another."""
+    return value < other if objective(problem).lower_is_better else value > other
 
 
 def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Path) -> Mapping[str, Any]:
@@ -79,7 +85,7 @@ def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Pa
     inputs give the same files to the byte.
 
     Args:
-        params: sections seed and teacher are used.
+        params: problem, seed and the section teacher are used.
         trace, workloads: Parquet files; episodes of the splits train and validation are used.
         tuned: JSON file of the tuned heuristics.
         out_dir: gets teacher.safetensors, teacher.json and learning_curve.parquet.
@@ -90,14 +96,15 @@ def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Pa
     Raises:
         ClearschedError: an input is broken, or does not name the heuristic to clone.
     """
-    profiles, drawn = load_inputs(trace, workloads)
-    expert = heuristic_to_clone(params.teacher.clone.heuristic, tuned)
+    problem = find_problem(params.problem)
+    instance = problem.open(trace, workloads)
+    expert = tuned_heuristic(problem, params.teacher.clone.heuristic, tuned)
     origin = provenance(
         {"seed": params.seed, "teacher": params.teacher.model_dump(mode="json")},
         {"trace": trace, "workloads": workloads, "tuned": tuned},
     )
     with one_thread():
-        training = run(params, profiles, drawn, expert)
+        training = run(params, instance, expert)
     training.network.load_state_dict(training.best)
     facts = {
         "seed": params.seed,
@@ -107,24 +114,22 @@ def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Pa
     }
     out_dir = Path(out_dir)
     sizes = params.teacher.network.model_dump()
-    save_checkpoint(out_dir / "teacher.safetensors", training.network, sizes, facts)
+    save_checkpoint(out_dir / "teacher.safetensors", training.network, problem, sizes, facts)
+    measure = objective(problem)
     curve = pa.Table.from_pylist(training.rows, schema=LEARNING_CURVE)
-    write_table(out_dir / "learning_curve.parquet", curve, LEARNING_CURVE, origin)
+    about = {"measure": measure.name, "label": measure.label, "short": measure.short, "unit": measure.unit}
+    write_table(out_dir / "learning_curve.parquet", curve, LEARNING_CURVE, origin | about)
     return facts
 
 
-def run(params: Params, profiles: Profiles, drawn: Workloads, expert: CompiledPolicy) -> Training:
+def run(params: Params, instance: Instance, expert: CompiledPolicy) -> Training:
     """Both phases of training, with a progress bar on stderr."""
     streams = np.random.SeedSequence(params.seed, spawn_key=(STREAM,)).spawn(3)
     weights, cloning, improving = (np.random.default_rng(stream) for stream in streams)
-    validation = drawn.split("validation")
-    training = Training(
-        profiles,
-        validation,
-        new_network(params.teacher, weights),
-        mean_jct_s(expert, profiles, validation),
-    )
-    episodes = drawn.split("train")
+    validation = instance.split("validation")
+    network = new_network(instance, params.teacher, weights)
+    training = Training(instance, validation, network, *mean_objective(expert, instance, validation))
+    episodes = instance.split("train")
     with progress_bar(params.teacher) as (progress, task):
         run_clone(training, params.teacher, episodes, expert, cloning, progress, task)
         run_improve(training, params.teacher, episodes, improving, progress, task)
@@ -134,24 +139,26 @@ def run(params: Params, profiles: Profiles, drawn: Workloads, expert: CompiledPo
 def run_clone(
     training: Training,
     params: TeacherParams,
-    episodes: list[Workload],
+    episodes: list[Episode],
     expert: CompiledPolicy,
     generator: np.random.Generator,
     progress: Progress,
     task: TaskID,
 ) -> None:
-    """Clone `expert`; each epoch is a row of the learning curve, the last one with the validation JCT."""
+    """Clone `expert`; each epoch is a row of the learning curve, the last one with the validation objective."""
     epochs: list[Epoch] = []
+    rank, *level = (choice.name for choice in training.instance.problem.choices)
 
     def report(epoch: Epoch) -> None:
         epochs.append(epoch)
-        accuracy = f"stage {epoch.stage_accuracy:.1%}, limit {epoch.limit_accuracy:.1%} as {expert.name}"
-        progress.update(task, advance=1, description=f"teacher: cloning, {accuracy}")
+        shares = [f"{rank} {epoch.accuracy:.1%}", *(f"{name} {epoch.level_accuracy:.1%}" for name in level)]
+        progress.update(task, advance=1, description=f"teacher: cloning, {', '.join(shares)} as {expert.name}")
 
-    clone(training.network, training.profiles, episodes, expert.compiled, params.clone, generator, report)
-    examples = demonstrate(training.profiles, episodes[: params.clone.episodes], expert.compiled)
-    training.network.soften(temperature_for(training.network, examples.graph, params.improve.exploration))
-    jct_s = training.validate("clone")
+    network, instance = training.network, training.instance
+    clone(network, instance, episodes, expert.compiled, params.clone, generator, report)
+    examples = demonstrate(instance, episodes[: params.clone.episodes], expert.compiled)
+    network.soften(temperature_for(network, examples.observation, params.improve.exploration))
+    found = training.validate("clone")
     for index, epoch in enumerate(epochs):
         last = index == len(epochs) - 1
         training.record(
@@ -160,70 +167,59 @@ def run_clone(
             epoch.episodes,
             loss=epoch.loss,
             entropy=epoch.entropy,
-            validation_jct_s=jct_s if last else None,
+            validation_objective=found if last else None,
         )
 
 
 def run_improve(
     training: Training,
     params: TeacherParams,
-    episodes: list[Workload],
+    episodes: list[Episode],
     generator: np.random.Generator,
     progress: Progress,
     task: TaskID,
 ) -> None:
     """Improve the clone; each iteration is a row of the learning curve."""
     settings = params.improve
-    horizon_ms = settings.horizon * training.reference_jct_s * 1000
+    horizon_s = settings.horizon * training.scale_s
     simulated = training.rows[-1]["episodes"]
-    iterations = improve(training.network, training.profiles, episodes, settings, generator, horizon_ms)
+    iterations = improve(training.network, training.instance, episodes, settings, generator, horizon_s)
     for index, iteration in enumerate(iterations):
         simulated += settings.sequences * settings.rollouts
         last = index == settings.iterations - 1
-        jct_s = training.validate(f"iteration {index}") if last or (index + 1) % settings.validate_every == 0 else None
-        training.record("improve", index, simulated, validation_jct_s=jct_s, **iteration._asdict())
-        gain = training.best_jct_s / training.reference_jct_s - 1
+        found = training.validate(f"iteration {index}") if last or (index + 1) % settings.validate_every == 0 else None
+        training.record("improve", index, simulated, validation_objective=found, **iteration._asdict())
+        assert training.best_objective is not None
+        gain = training.best_objective / training.reference - 1 if training.reference else 0.0
         description = f"teacher: policy gradient, best {gain:+.2%} against the heuristic on validation"
         progress.update(task, advance=1, description=description)
 
 
 def validation_facts(training: Training) -> dict[str, Any]:
-    """Mean JCT on the validation episodes of the heuristic, its clone and the teacher that is kept, in s."""
-    cloned = [row["validation_jct_s"] for row in training.rows if row["phase"] == "clone"][-1]
+    """Mean objective on the validation episodes of the heuristic, its clone and the teacher that is kept."""
+    cloned = [row["validation_objective"] for row in training.rows if row["phase"] == "clone"][-1]
     return {
         "episodes": len(training.validation),
-        "heuristic_jct_s": training.reference_jct_s,
-        "clone_jct_s": cloned,
-        "teacher_jct_s": training.best_jct_s,
+        "measure": objective(training.instance.problem).name,
+        "heuristic": training.reference,
+        "clone": cloned,
+        "teacher": training.best_objective,
         "teacher_is": training.best_at,
     }
 
 
-def heuristic_to_clone(name: str, tuned: Path) -> CompiledPolicy:
-    """The heuristic of that name with its tuned parameters; `best`: the one that the tuning found best.
-
-    Raises:
-        ClearschedError: the file is broken or lacks the heuristic.
-    """
-    found = read_json(tuned)
-    if not isinstance(found, dict):
-        raise ClearschedError(f"{tuned}: does not hold tuned heuristics; tune them again")
-    name = found.get("best", "") if name == "best" else name
-    if name not in HEURISTICS or not isinstance(found.get(name), dict):
-        raise ClearschedError(f"{tuned}: holds no heuristic {name!r} to clone; tune them again")
-    return heuristic(name, **found[name])
-
-
-def new_network(params: TeacherParams, generator: np.random.Generator) -> TeacherNetwork:
+def new_network(instance: Instance, params: TeacherParams, generator: np.random.Generator) -> Any:
     """A network with random weights, without touching torch's global random state."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(generator.integers(2**63)))
-        return TeacherNetwork(**params.network.model_dump())
+        return instance.problem.network(params.network.model_dump(), instance.none)
 
 
-def mean_jct_s(policy: CompiledPolicy | TeacherPolicy, profiles: Profiles, episodes: list[Workload]) -> float:
-    """Mean over the episodes of the mean job completion time, s."""
-    return float(np.mean([result.avg_jct_s for result in policy.run(profiles, episodes)]))
+def mean_objective(policy: Policy, instance: Instance, episodes: list[Episode]) -> tuple[float, float]:
+    """Means over the episodes of the objective, and of how long a job stays, s."""
+    name, results = objective(instance.problem).name, policy.run(instance, episodes)
+    scale_s = float(np.mean([result.scale_s for result in results]))
+    return float(np.mean([result.measures[name] for result in results])), scale_s
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.problems.dag_jobs.recording.lanes import task_table
+from clearsched.problems.dag_jobs.schemas import JOBS, TASKS
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.schemas import JOBS, TASKS
 
 if TYPE_CHECKING:
     from clearsched.problems.dag_jobs.instance import DagJobsInstance

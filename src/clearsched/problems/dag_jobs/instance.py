@@ -8,12 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs import details
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs
+from clearsched.problems.problem import Problem
 
 
 class DagJobsInstance:
@@ -27,6 +29,11 @@ class DagJobsInstance:
     def __init__(self, profiles: Profiles, drawn: Workloads | None = None) -> None:
         self.profiles = profiles
         self.drawn = drawn
+
+    @property
+    def problem(self) -> Problem:
+        """DAG jobs."""
+        return find_problem("dag_jobs")
 
     @property
     def facts(self) -> Mapping[str, Any]:

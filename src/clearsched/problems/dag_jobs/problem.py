@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.problems import policy
+from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
+from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
 from clearsched.problems.problem import Choice, Instance, Measure
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ class DagJobs:
     )
     heuristics = HEURISTICS
     yardsticks = ("weighted_fair", "capped_srpt")
+    sources = SOURCES
+    default_source = DEFAULT
+    figures = FIGURES
     details = ("jobs", "tasks")
     overrides: Mapping[str, Any] = {}
 
@@ -38,9 +43,26 @@ class DagJobs:
         from clearsched.problems.dag_jobs.features import FEATURES
 
         return (
-            Choice("stage", "rank", "Which stage gets executors?", FEATURES, none="leave the executors idle", keeps="job_is_source"),
+            Choice(
+                "stage",
+                "rank",
+                "Which stage gets executors?",
+                FEATURES,
+                none="leave the executors idle",
+                keeps="job_is_source",
+            ),
             Choice("limit", "level", "How many executors may the job of that stage hold?", FEATURES, unit="executors"),
         )
+
+    def files(self, traces: Any) -> list[Path]:
+        """The files that the source reads."""
+        return files_of(traces)
+
+    def build(self, params: Any, out: Path) -> list[tuple[str, str]]:
+        """Read the source, write the trace, give the account."""
+        from clearsched.problems.dag_jobs.traces import write_from_params
+
+        return write_from_params(params, out).lines()
 
     def draw(self, params: Any, trace: Path, out: Path) -> None:
         """Draw the episodes of every split."""

@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
+from clearsched.problems.dag_jobs.schemas import WORKLOADS
 from clearsched.problems.dag_jobs.traces.describe import number
 from clearsched.problems.dag_jobs.traces.measures import Measures, measure
-from clearsched.schemas import WORKLOADS, read_table
+from clearsched.schemas import read_table
 
 BINS_S = {
     1: "second",
@@ -30,10 +31,9 @@ MOST_BINS = 200
 
 def draw(results_dir: Path) -> style.Drawing:
     """Draw the arrivals of `traces/trace.parquet`; of the first test episode if the trace has none."""
-    path = results_dir / "traces" / "trace.parquet"
-    measures = measure(path)
-    if has_arrivals(measures):
-        return draw_trace(path, measures)
+    measures = measure(results_dir / "traces" / "trace.parquet")
+    if applies(measures):
+        return draw_trace(measures)
     episodes, _ = read_table(results_dir / "traces" / "workloads.parquet", WORKLOADS)
     first = episodes.filter(pc.and_(pc.equal(episodes["split"], "test"), pc.equal(episodes["episode"], 0)))
     if not len(first):
@@ -42,21 +42,19 @@ def draw(results_dir: Path) -> style.Drawing:
     return _draw(first["arrival_ms"].to_numpy() / 1000.0, work_s, "first test episode")
 
 
-def draw_trace(path: Path, measures: Measures | None = None) -> style.Drawing:
+def draw_trace(measures: Measures) -> style.Drawing:
     """Draw the arrivals that a trace has.
 
     Raises:
         ClearschedError: its source knows none.
     """
-    measures = measures if measures is not None else measure(path)
-    if not has_arrivals(measures):
-        raise ClearschedError(f"{path}: has no arrival times: its source does not know when jobs came")
+    if not applies(measures):
+        raise ClearschedError(f"{measures.path}: has no arrival times: its source does not know when jobs came")
     known = np.isfinite(measures.arrival_s)
-    source = measures.metadata.get("source") or "trace"
-    return _draw(measures.arrival_s[known], measures.work_s[known], str(source))
+    return _draw(measures.arrival_s[known], measures.work_s[known], measures.source or "trace")
 
 
-def has_arrivals(measures: Measures) -> bool:
+def applies(measures: Measures) -> bool:
     """Whether jobs of the trace arrive at different times."""
     known = measures.arrival_s[np.isfinite(measures.arrival_s)]
     return bool(len(known)) and float(np.ptp(known)) > 0

@@ -11,7 +11,8 @@ import pyarrow as pa
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
 from clearsched.problems.dag_jobs.figures.layering import Layout, lay_out
-from clearsched.problems.dag_jobs.traces.measures import Measures, mean_durations_s, measure, rows_of
+from clearsched.problems.dag_jobs.traces.durations import mean_task_ms
+from clearsched.problems.dag_jobs.traces.measures import Measures, measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,13 +30,12 @@ HALF_WIDTH, HALF_HEIGHT = 0.39, 0.36
 
 def draw(results_dir: Path) -> style.Drawing:
     """Read `traces/trace.parquet` and draw it."""
-    return draw_trace(results_dir / "traces" / "trace.parquet")
+    return draw_trace(measure(results_dir / "traces" / "trace.parquet"))
 
 
-def draw_trace(path: Path) -> style.Drawing:
+def draw_trace(measures: Measures) -> style.Drawing:
     """Draw jobs of different templates and sizes, small ones first."""
-    measures = measure(path)
-    chosen = choose(path, measures)
+    chosen = choose(measures)
     deepest = max(max(layout.layer) for _, layout in chosen) + 1
     lines = [chosen[first : first + COLUMNS] for first in range(0, len(chosen), COLUMNS)]
     heights = [max(layout.height for _, layout in line) + 1.0 for line in lines]
@@ -63,7 +63,7 @@ def draw_trace(path: Path) -> style.Drawing:
     return style.Drawing(figure, header, rows)
 
 
-def choose(path: Path, measures: Measures) -> list[tuple[pa.Table, Layout]]:
+def choose(measures: Measures) -> list[tuple[pa.Table, Layout]]:
     """The rows and places of at most `COUNT` jobs that fit, with edges if any has, spread over the numbers of stages.
 
     Raises:
@@ -74,11 +74,11 @@ def choose(path: Path, measures: Measures) -> list[tuple[pa.Table, Layout]]:
     jobs = np.flatnonzero(with_edges if with_edges.any() else fits)
     if not len(jobs):
         raise ClearschedError(
-            f"{path}: every job is too large to draw: over {MOST_STAGES} stages, or {MOST_LAYERS} in a chain"
+            f"{measures.path}: every job is too large to draw: over {MOST_STAGES} stages, or {MOST_LAYERS} in a chain"
         )
     jobs = jobs[np.lexsort((jobs, measures.depth[jobs], measures.stages[jobs]))]
     jobs = np.sort(jobs[_evenly(len(jobs), CANDIDATES)])
-    rows = rows_of(path, jobs, measures.first_rows)
+    rows = measures.rows_of(jobs)
     starts = np.flatnonzero(np.r_[True, np.diff(rows["profile"].to_numpy()) != 0])
     tables = [rows.slice(a, b - a) for a, b in zip(starts, np.append(starts[1:], len(rows)), strict=True)]
     placed: dict[str, tuple[pa.Table, Layout]] = {}
@@ -87,7 +87,9 @@ def choose(path: Path, measures: Measures) -> list[tuple[pa.Table, Layout]]:
         if layout.height < MOST_SLOTS:
             placed.setdefault(table["query"][0].as_py(), (table, layout))
     if not placed:
-        raise ClearschedError(f"{path}: every job is too wide to draw (over {MOST_SLOTS:g} stages side by side)")
+        raise ClearschedError(
+            f"{measures.path}: every job is too wide to draw (over {MOST_SLOTS:g} stages side by side)"
+        )
     found = sorted(placed.values(), key=lambda item: (len(item[0]), item[1].height, item[0]["profile"][0].as_py()))
     dozen = [found[place] for place in _evenly(len(found), COUNT)]
     return sorted(dozen, key=lambda item: (item[1].height, len(item[0]), item[0]["profile"][0].as_py()))
@@ -104,7 +106,7 @@ def _draw_panel(axes: Axes, stages: pa.Table, layout: Layout, deepest: int, heig
     from matplotlib.patches import FancyBboxPatch, PathPatch
     from matplotlib.path import Path as Curve
 
-    means_s = mean_durations_s(stages)[0]
+    means_s = mean_task_ms(stages["durations"]) / 1000
     num_tasks = stages["num_tasks"].to_numpy()
     work = num_tasks * means_s
     share = work / work.sum() if work.sum() > 0 else np.zeros(len(work))

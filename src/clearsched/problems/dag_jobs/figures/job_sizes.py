@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearsched.figures import style
-from clearsched.problems.dag_jobs.traces.measures import measure
+from clearsched.problems.dag_jobs.traces.measures import Measures, measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +20,11 @@ POINTS = 400
 
 def draw(results_dir: Path) -> style.Drawing:
     """Read `traces/trace.parquet` and draw it."""
-    return draw_trace(results_dir / "traces" / "trace.parquet")
+    return draw_trace(measure(results_dir / "traces" / "trace.parquet"))
 
 
-def draw_trace(path: Path) -> style.Drawing:
+def draw_trace(measures: Measures) -> style.Drawing:
     """Draw four panels: tails as the share of jobs above a value, the rest as the share up to it."""
-    measures = measure(path)
     figure = style.new_figure(height_in=5.2)
     panels = figure.subplots(2, 2)
     rows: list[list[Any]] = []
@@ -77,7 +76,7 @@ def draw_trace(path: Path) -> style.Drawing:
         if len(lines) > 1:
             axes.legend(loc="lower left", bbox_to_anchor=(0.0, 0.97), ncols=len(lines))
         style.grid(axes, "both")
-    source = measures.metadata.get("source") or "trace"
+    source = measures.source or "trace"
     figure.suptitle(
         f"{len(measures.stages):,} jobs of {source}, {len(measures.stage_tasks):,} stages",
         x=0.01, ha="left", fontsize=9.5,

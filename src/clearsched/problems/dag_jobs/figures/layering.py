@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
+from clearsched.problems.dag_jobs.traces.dags import depths
+
 SWEEPS = 8
 """Times that the layers are ordered, forwards and backwards."""
 
@@ -37,15 +41,9 @@ class Layout:
 
 def layers_of(parents: Sequence[Sequence[int]]) -> list[int]:
     """Number of edges on the longest chain to each stage of an acyclic DAG."""
-    layer = [-1] * len(parents)
-
-    def visit(stage: int) -> int:
-        if layer[stage] < 0:
-            layer[stage] = 1 + max(map(visit, parents[stage]), default=-1)
-        return layer[stage]
-
-    for stage in range(len(parents)):
-        visit(stage)
+    counts = list(map(len, parents))
+    parent = np.array([each for of in parents for each in of], np.int64)
+    layer: list[int] = depths(len(parents), parent, np.repeat(np.arange(len(parents)), counts)).tolist()
     return layer
 
 

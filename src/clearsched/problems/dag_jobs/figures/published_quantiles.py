@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from clearsched.figures import style
+from clearsched.problems.dag_jobs.traces import alibaba_like
 from clearsched.problems.dag_jobs.traces.describe import GIVEN
-from clearsched.problems.dag_jobs.traces.measures import metadata_of, open_trace
+from clearsched.problems.dag_jobs.traces.measures import Measures, measure
 
 COLUMNS = 3
 
 
 def draw(results_dir: Path) -> style.Drawing:
     """Read `traces/trace.parquet`, which source alibaba-like wrote, and draw it."""
-    return draw_trace(results_dir / "traces" / "trace.parquet")
+    return draw_trace(measure(results_dir / "traces" / "trace.parquet"))
 
 
-def applies(path: Path) -> bool:
-    """Whether the trace's source has published quantiles.
+def applies(measures: Measures) -> bool:
+    """Whether the trace's source has published quantiles."""
+    return measures.source == alibaba_like.SOURCE
+
+
+def draw_trace(measures: Measures) -> style.Drawing:
+    """Draw a panel a quantity: published quantiles as a line, generated ones as points.
 
     Raises:
-        ClearschedError: the file is missing or no Parquet file.
+        ClearschedError: the trace knows no arrivals, cpu or memory.
     """
-    with open_trace(path) as file:
-        return metadata_of(file, path).get("source") == "alibaba-like"
-
-
-def draw_trace(path: Path) -> style.Drawing:
-    """Draw a panel a quantity: published quantiles as a line, generated ones as points."""
-    module: Any = import_module("clearsched.problems.dag_jobs.traces.alibaba_like")
-    return draw_table(module.compare_with_published(path).to_pylist())
+    return draw_table(alibaba_like.compare_with_published(measures).to_pylist())
 
 
 def draw_table(table: list[dict[str, Any]]) -> style.Drawing:

@@ -7,7 +7,6 @@ those rules are close to linear here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +19,8 @@ from clearsched.problems.dag_jobs.graph import (
     JOB_FEATURES,
     NODE_FEATURES,
     Graph,
-    Observation,
-    join,
 )
+from clearsched.problems.networks import float_tensor, index_tensor, signed_log
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """A job's share of the executors is taken by its work left to each of these powers."""
@@ -85,26 +83,22 @@ class Batch(NamedTuple):
     executors: Tensor  # [B]
     most_executors: int
     shares: Tensor  # float32[a, len(POWERS)]: log of the executors that are the job's share
+    none_allowed: Tensor  # bool[B]
 
     @property
     def num_decisions(self) -> int:
         """B."""
         return len(self.executors)
 
+    @property
+    def same_from(self) -> Tensor:
+        """[c]: the limit from which upwards all limits grant the same: all that there is to give, or of use."""
+        return self.held + self.covering
+
     def candidate_table(self, values: Tensor, fill: float) -> Tensor:
         """[B, most_candidates]: `values` [c] by decision, `fill` where a decision has fewer."""
         table = values.new_full((self.num_decisions, self.most_candidates), fill)
         return table.index_put((self.candidate_decision, self.candidate_rank), values)
-
-
-def signed_log(values: np.ndarray) -> np.ndarray:
-    """sign(x) log(1 + |x|): close to x near 0, to log x far from it."""
-    return np.copysign(np.log1p(np.abs(values)), values)
-
-
-def collate(observations: Sequence[Observation]) -> Batch:
-    """Join pending decisions that were described one by one into one batch."""
-    return encode(join(observations))
 
 
 def encode(graph: Graph) -> Batch:
@@ -123,25 +117,26 @@ def encode(graph: Graph) -> Batch:
     total_work = np.bincount(job_decision, work, count)
     to_decide = graph.totals[candidate_decision, TO_DECIDE]
     return Batch(
-        nodes=_float(signed_log(graph.nodes)),
-        node_job=_index(graph.node_job),
-        parent=_index(graph.edges[0]),
-        child=_index(graph.edges[1]),
-        jobs=_float(np.concatenate([signed_log(graph.jobs), log_shares, held_to_share], axis=1)),
-        job_decision=_index(job_decision),
-        totals=_float(np.concatenate([signed_log(graph.totals), np.log1p(total_work)[:, None]], axis=1)),
-        candidates=_float(signed_log(graph.candidates)),
-        candidate_node=_index(graph.candidate_node),
-        candidate_job=_index(candidate_job),
-        candidate_decision=_index(candidate_decision),
-        candidate_rank=_index(np.arange(len(graph.candidates)) - np.repeat(first_candidate, num_candidates)),
-        first_candidate=_index(first_candidate),
+        nodes=float_tensor(signed_log(graph.nodes)),
+        node_job=index_tensor(graph.node_job),
+        parent=index_tensor(graph.edges[0]),
+        child=index_tensor(graph.edges[1]),
+        jobs=float_tensor(np.concatenate([signed_log(graph.jobs), log_shares, held_to_share], axis=1)),
+        job_decision=index_tensor(job_decision),
+        totals=float_tensor(np.concatenate([signed_log(graph.totals), np.log1p(total_work)[:, None]], axis=1)),
+        candidates=float_tensor(signed_log(graph.candidates)),
+        candidate_node=index_tensor(graph.candidate_node),
+        candidate_job=index_tensor(candidate_job),
+        candidate_decision=index_tensor(candidate_decision),
+        candidate_rank=index_tensor(np.arange(len(graph.candidates)) - np.repeat(first_candidate, num_candidates)),
+        first_candidate=index_tensor(first_candidate),
         most_candidates=int(num_candidates.max()),
-        held=_index(graph.job_held[candidate_job]),
-        covering=_index(np.maximum(np.minimum(to_decide, graph.candidates[:, DEMAND]), 1)),
-        executors=_index(executors),
+        held=index_tensor(graph.job_held[candidate_job]),
+        covering=index_tensor(np.maximum(np.minimum(to_decide, graph.candidates[:, DEMAND]), 1)),
+        executors=index_tensor(executors),
         most_executors=int(executors.max()),
-        shares=_float(log_shares),
+        shares=float_tensor(log_shares),
+        none_allowed=torch.from_numpy(np.array(graph.none_allowed)),
     )
 
 
@@ -183,11 +178,3 @@ def _log_shares(work: np.ndarray, decision: np.ndarray, executors: np.ndarray) -
         total = np.bincount(decision, np.exp(power * log_work), len(executors))
         shares[:, column] = power * log_work + np.log(executors / total)[decision]
     return shares
-
-
-def _float(values: np.ndarray) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(values, np.float32))
-
-
-def _index(values: np.ndarray) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(values, np.int64))

@@ -8,14 +8,15 @@ rounds instead of level by level.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from clearsched.problems.dag_jobs.network.encoding import INPUTS, Batch, encode_limits
+from clearsched.problems.dag_jobs.graph import Graph
+from clearsched.problems.dag_jobs.network.encoding import INPUTS, Batch, encode, encode_limits
+from clearsched.problems.networks import Normalised, perceptron, soften_heads, with_none
 
 NORMALISED = ("node", "job", "global", "candidate")
 """Groups of inputs that are shifted and scaled to mean 0 and deviation 1 over the cloned decisions."""
@@ -57,21 +58,23 @@ class ChildrenToParents(MessagePassing):
         return inputs.new_zeros(dim_size or 0, inputs.shape[1]).index_add(0, index, inputs)
 
 
-class TeacherNetwork(nn.Module):
+class TeacherNetwork(Normalised):
     """Scores of candidate stages and of parallelism limits.
 
     Args:
         embedding: width of the stage, job and cluster embeddings.
         hidden: width of hidden layers.
         rounds: rounds of message passing; a stage sees what lies that many levels below it.
+        none: whether leaving the executors idle has a score too, from the cluster's embedding.
     """
 
-    def __init__(self, embedding: int, hidden: int, rounds: int) -> None:
-        super().__init__()
+    inputs = INPUTS
+    levels = True
+
+    def __init__(self, embedding: int, hidden: int, rounds: int, none: bool = False) -> None:
         width = {group: len(names) for group, names in INPUTS.items()}
-        for group in NORMALISED:
-            self.register_buffer(f"{group}_mean", torch.zeros(width[group]))
-            self.register_buffer(f"{group}_scale", torch.ones(width[group]))
+        super().__init__({group: width[group] for group in NORMALISED})
+        self.none = none
         self.node_net = perceptron(width["node"], hidden, embedding)
         self.passing = ChildrenToParents(embedding, rounds)
         self.job_net = perceptron(embedding + width["job"], hidden, embedding)
@@ -81,40 +84,44 @@ class TeacherNetwork(nn.Module):
         self.limit_context = nn.Linear(context, hidden)
         self.limit_input = nn.Linear(width["limit"], hidden, bias=False)
         self.limit_net = perceptron(hidden, hidden, 1)
+        if none:
+            self.none_net = perceptron(embedding, hidden, 1)
+
+    def encode(self, observation: Graph) -> Batch:
+        """The inputs of a graph."""
+        return encode(observation)
 
     def normalise_like(self, batch: Batch) -> None:
         """Take shift and scale of the inputs from a batch of typical decisions."""
         inputs = (batch.nodes, batch.jobs, batch.totals, batch.candidates)
         for group, values in zip(NORMALISED, inputs, strict=True):
-            deviation = values.std(dim=0, correction=0)
-            getattr(self, f"{group}_mean").copy_(values.mean(dim=0))
-            # An input that never varies in training must not blow up when it does later.
-            getattr(self, f"{group}_scale").copy_(torch.where(deviation > 1e-3, deviation, torch.ones(())))
+            self.take_scale(group, values)
 
     def soften(self, temperature: float) -> None:
         """Divide all scores by `temperature`: the same best choice, but probabilities that are less sure of it."""
-        with torch.no_grad():
-            for head in (self.stage_net, self.limit_net):
-                for parameter in head[-1].parameters():
-                    parameter.div_(temperature)
+        soften_heads([self.stage_net, self.limit_net, *([self.none_net] if self.none else [])], temperature)
 
     def embed(self, batch: Batch) -> Embedding:
         """Embeddings of all stages, jobs and decisions."""
-        nodes, jobs = self._normal("node", batch.nodes), self._normal("job", batch.jobs)
+        nodes, jobs = self.normal("node", batch.nodes), self.normal("job", batch.jobs)
         node = self.passing(self.node_net(nodes), batch.parent, batch.child)
         of_job = node.new_zeros(len(jobs), node.shape[1]).index_add(0, batch.node_job, node)
         job = self.job_net(torch.cat([of_job, jobs], dim=1))
         of_all = node.new_zeros(batch.num_decisions, node.shape[1]).index_add(0, batch.job_decision, job)
-        total = self.total_net(torch.cat([of_all, self._normal("global", batch.totals)], dim=1))
-        return Embedding(node, job, total, jobs, self._normal("candidate", batch.candidates))
+        total = self.total_net(torch.cat([of_all, self.normal("global", batch.totals)], dim=1))
+        return Embedding(node, job, total, jobs, self.normal("candidate", batch.candidates))
 
-    def score_stages(self, batch: Batch, embedding: Embedding) -> Tensor:
-        """[c]: score of each candidate."""
+    def score_candidates(self, batch: Batch, embedding: Embedding) -> Tensor:
+        """[B, most_candidates]: score of each candidate; with `none` one column more, that of leaving them idle."""
         node = embedding.node[batch.candidate_node]
         context = self._context(batch, embedding, torch.arange(len(node)))
-        return self.stage_net(torch.cat([node, context], dim=1)).squeeze(1)
+        scores = self.stage_net(torch.cat([node, context], dim=1)).squeeze(1)
+        table = batch.candidate_table(scores, -torch.inf)
+        if not self.none:
+            return table
+        return with_none(table, self.none_net(embedding.total).squeeze(1), batch.none_allowed)
 
-    def score_limits(self, batch: Batch, embedding: Embedding, chosen: Tensor) -> Tensor:
+    def score_levels(self, batch: Batch, embedding: Embedding, chosen: Tensor) -> Tensor:
         """[B, N]: score of each limit on the job of candidate `chosen` (int64[B]); -inf where it is not allowed."""
         inputs, allowed = encode_limits(batch, chosen)
         context = self.limit_context(self._context(batch, embedding, chosen))
@@ -126,17 +133,3 @@ class TeacherNetwork(nn.Module):
         job = batch.candidate_job[chosen]
         total = embedding.total[batch.candidate_decision[chosen]]
         return torch.cat([embedding.job[job], total, embedding.jobs[job], embedding.candidates[chosen]], dim=1)
-
-    def _normal(self, group: str, values: Tensor) -> Tensor:
-        mean, scale = getattr(self, f"{group}_mean"), getattr(self, f"{group}_scale")
-        return ((values.to(mean.dtype) - mean) / scale).clamp(-10, 10)
-
-
-def perceptron(*widths: int) -> nn.Sequential:
-    """Linear layers with rectifiers between them."""
-    layers: list[nn.Module] = []
-    for index, (width, following) in enumerate(pairwise(widths)):
-        if index:
-            layers.append(nn.ReLU())
-        layers.append(nn.Linear(width, following))
-    return nn.Sequential(*layers)

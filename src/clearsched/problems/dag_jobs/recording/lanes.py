@@ -115,7 +115,7 @@ def _lay(
 
 def task_table(policy: str, tasks: np.ndarray, num_executors: int) -> pa.Table:
     """The recorded tasks of an episode as a table of schema `TASKS`."""
-    from clearsched.schemas import TASKS
+    from clearsched.problems.dag_jobs.schemas import TASKS
 
     names = pa.array([policy] * len(tasks))
     small = [tasks[:, column].astype(np.int32) for column in (TASK_JOB, TASK_STAGE)]

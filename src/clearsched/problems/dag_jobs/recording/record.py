@@ -25,9 +25,10 @@ from clearsched.problems.dag_jobs.recording.lanes import (
     TASK_STAGE,
     WAVE,
 )
+from clearsched.problems.dag_jobs.schemas import WAVES
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
-from clearsched.schemas import WAVES, field, read_table, write_table
+from clearsched.schemas import field, read_table, write_table
 
 WORD = pa.dictionary(pa.int32(), pa.string())
 

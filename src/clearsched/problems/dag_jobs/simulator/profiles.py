@@ -11,16 +11,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.traces.dags import edge_rows, heights, longest_paths
+from clearsched.problems.dag_jobs.traces.durations import duration_lists
 from clearsched.problems.dag_jobs.traces.trace import Trace
-from clearsched.schemas import WAVES
 
 FIRST_WAVE, REST_WAVE, FRESH = range(3)
-"""Waves, in the order of `schemas.WAVES`: what the executor that starts a task did before."""
+"""Waves, in the order of `dag_jobs.schemas.WAVES`: what the executor that starts a task did before."""
 
 OFFSET, LENGTH, ADD_MS, MEAN_MS = range(4)
 """Columns of `table`: where a list of durations lies, its length, the delay added to a value, its rounded mean."""
@@ -142,34 +140,20 @@ class CompiledDurations(NamedTuple):
 def compile_durations(trace: Trace, warmup_delay_ms: int) -> CompiledDurations:
     """The look-up table, the durations it points into, and the mean task duration of each stage.
 
-    The mean is that of the rest-wave durations at all levels (most tasks are of that wave), else of all durations.
+    The mean is that of `traces.durations.mean_task_ms`.
 
     Raises:
         ClearschedError: a stage has no duration at its largest level.
     """
-    lists = trace.stages["durations"].combine_chunks()
-    lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
-    rows = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
-    entries = pc.list_flatten(lists)
-    durations = pc.struct_field(entries, "duration_ms")
-    offsets = durations.offsets.to_numpy().astype(np.int64)
-    values = durations.values.to_numpy().astype(np.int32)
-    wave = pc.index_in(pc.struct_field(entries, "wave"), value_set=pa.array(WAVES)).to_numpy().astype(np.int64)
     wanted = _wanted_levels(trace)
-    grid, level = np.unique(
-        np.concatenate([pc.struct_field(entries, "level").to_numpy(), wanted.ravel()]), return_inverse=True
-    )
-    # int32[G, waves, levels that occur]: number of the entry, -1 where there is none; of two, the last counts.
-    entry_at = np.full((len(trace.stages), 3, len(grid)), -1, np.int32)
-    entry_at[rows, wave, level[: len(rows)]] = np.arange(len(rows), dtype=np.int32)
-    sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-    total, length = sums[offsets[1:]] - sums[offsets[:-1]], np.diff(offsets)
+    lists = duration_lists(trace.stages["durations"], wanted)
+    grid, offsets, total, length = lists.levels, lists.offsets, lists.totals_ms, lists.lengths
     used = np.searchsorted(grid, wanted)[np.repeat(np.arange(len(trace.parts)), _stages_of_parts(trace))]
-    chosen = _fall_back(entry_at, used)
+    chosen = _fall_back(lists.at, used)
     table = np.zeros((len(trace.stages), len(trace.levels), 3, 4), np.int64)
     stage = np.arange(len(trace.stages))[:, None]
     for served in range(3):
-        entry, add_ms = _resolve(entry_at[stage, :, chosen], np.append(length, 0), served, warmup_delay_ms)
+        entry, add_ms = _resolve(lists.at[stage, :, chosen], np.append(length, 0), served, warmup_delay_ms)
         for row, index in np.argwhere(entry < 0)[:1]:
             query, size, name = (trace.stages[c][int(row)] for c in ("query", "size", "stage"))
             raise ClearschedError(
@@ -180,7 +164,7 @@ def compile_durations(trace: Trace, warmup_delay_ms: int) -> CompiledDurations:
         for column, content in ((OFFSET, offsets[entry]), (LENGTH, length[entry]), (ADD_MS, add_ms)):
             table[:, :, served, column] = content
         table[:, :, served, MEAN_MS] = mean + add_ms
-    return CompiledDurations(table, values, _mean_durations(entry_at, total, length))
+    return CompiledDurations(table, lists.values_ms, lists.mean_ms())
 
 
 def _wanted_levels(trace: Trace) -> np.ndarray:
@@ -233,13 +217,3 @@ def _resolve(entry: np.ndarray, length: np.ndarray, wave: int, warmup_delay_ms: 
         found[there] = entry[there, candidate]
         add_ms[there] = delay
     return found, add_ms
-
-
-def _mean_durations(entry_at: np.ndarray, total: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """float64[G]: mean of the rest-wave durations of a stage, of all durations where it has none, else 0."""
-    total, length = np.append(total, 0), np.append(length, 0)  # entry -1 counts nothing
-    sums, counts = (of[entry_at].sum(axis=2) for of in (total, length))
-    rest = counts[:, REST_WAVE] > 0
-    sums = np.where(rest, sums[:, REST_WAVE], sums.sum(axis=1))
-    counts = np.where(rest, counts[:, REST_WAVE], counts.sum(axis=1))
-    return np.where(counts > 0, sums / np.maximum(counts, 1), 0.0)

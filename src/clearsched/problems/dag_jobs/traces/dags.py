@@ -50,6 +50,12 @@ def heights(num_stages: int, parent: np.ndarray, child: np.ndarray) -> np.ndarra
     return height
 
 
+def depths(num_stages: int, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
+    """int64[num_stages]: stages on the longest path above each stage; -1 on a cycle and below one."""
+    order = np.argsort(parent, kind="stable")
+    return heights(num_stages, child[order], parent[order])
+
+
 def longest_paths(weight: np.ndarray, height: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
     """float64[stages]: largest sum of `weight` (>= 0) on a path from a stage downwards, its own included."""
     total = weight.astype(np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.sources import SOURCES
+from clearsched.problems.dag_jobs.traces import alibaba_like
 from clearsched.problems.dag_jobs.traces.measures import Measures, measure
-from clearsched.problems.dag_jobs.traces.sources import SOURCES, options_of, write
+from clearsched.problems.dag_jobs.traces.sources import options_of, write
 
 QUANTILES = {"min": 0.0, "p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
@@ -55,9 +56,8 @@ def describe_file(path: Path, executors: int | None = None) -> dict[str, Any]:
     measures = measure(path)
     summary = measures.metadata.get("summary")
     defects = {name: summary.get(name, {}) for name in ("skipped", "survived")} if isinstance(summary, dict) else None
-    source = str(measures.metadata.get("source", ""))
     return {
-        "source": source,
+        "source": measures.source,
         "counts": {
             "jobs": len(measures.stages),
             "templates": measures.templates,
@@ -69,7 +69,7 @@ def describe_file(path: Path, executors: int | None = None) -> dict[str, Any]:
         "quantiles": quantiles(measures),
         "load": load_of(measures, executors),
         "defects": defects,
-        "published": _published(path, source),
+        "published": _published(measures),
     }
 
 
@@ -116,12 +116,11 @@ def load_of(measures: Measures, executors: int | None) -> dict[str, float | int 
     return load
 
 
-def _published(path: Path, source: str) -> list[dict[str, Any]] | None:
+def _published(measures: Measures) -> list[dict[str, Any]] | None:
     """For generated jobs: their quantiles beside the published ones that they were drawn from."""
-    if source != "alibaba-like":
+    if measures.source != alibaba_like.SOURCE:
         return None
-    module: Any = import_module("clearsched.problems.dag_jobs.traces.alibaba_like")
-    return list(module.compare_with_published(path).to_pylist())
+    return list(alibaba_like.compare_with_published(measures).to_pylist())
 
 
 def print_description(values: dict[str, Any], name: str) -> None:

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from clearsched import __version__
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
-from clearsched.problems.dag_jobs.traces.storage import Piece, TraceFile, TraceWriter
+from clearsched.problems.dag_jobs.schemas import TRACE
+from clearsched.problems.dag_jobs.traces.storage import TraceFile, TraceWriter
 from clearsched.problems.dag_jobs.traces.summary import Summary
 from clearsched.problems.dag_jobs.traces.trace import Part
-from clearsched.schemas import TRACE
 
 
 def mix(sources: Sequence[tuple[Path, float]], out: Path, names: Sequence[str | None] | None = None) -> Summary:
@@ -31,7 +31,7 @@ def mix(sources: Sequence[tuple[Path, float]], out: Path, names: Sequence[str | 
         names: names of the sources; None: as the source calls itself, with a number if another one does too.
 
     Raises:
-        ClearschedError: a file is missing or damaged, is a mix itself, or a weight is not positive.
+        ClearschedError: a file is missing, damaged or not sound, is a mix itself, or a weight is not positive.
     """
     if not sources:
         raise ClearschedError("traces.mix: names no source")
@@ -54,9 +54,9 @@ def mix(sources: Sequence[tuple[Path, float]], out: Path, names: Sequence[str | 
     offset = 0
     with TraceWriter(out, metadata) as writer:
         for part, file in zip(parts, files, strict=True):
-            for piece in file.pieces():
-                _count(summary, piece)
-                writer.write(_renamed(piece.stages, part.source, offset))
+            for trace in file.traces():
+                summary.count(trace.stages)
+                writer.write(_renamed(trace.stages, part.source, offset))
             offset += part.profiles
         writer.metadata["summary"] = summary.to_metadata()
     return summary
@@ -93,16 +93,3 @@ def _renamed(stages: pa.Table, label: str, offset: int) -> pa.Table:
     for name, column in changed.items():
         stages = stages.set_column(TRACE.get_field_index(name), TRACE.field(name), column)
     return stages
-
-
-def _count(summary: Summary, piece: Piece) -> None:
-    """Add the profiles of a piece; work is tasks x mean of the rest-wave durations, as the simulator reckons it."""
-    from clearsched.problems.dag_jobs.simulator.profiles import compile_durations
-    from clearsched.problems.dag_jobs.traces.trace import Trace, levels_of
-
-    trace = Trace(piece.stages, levels_of(piece.stages, {}, "trace"))
-    num_tasks = piece.stages["num_tasks"].to_numpy()
-    summary.jobs += trace.num_profiles
-    summary.stages += len(piece.stages)
-    summary.tasks += int(num_tasks.sum())
-    summary.work_executor_s += float((num_tasks * compile_durations(trace, 0).mean_ms).sum()) / 1000

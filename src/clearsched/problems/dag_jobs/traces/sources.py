@@ -1,6 +1,4 @@
-"""The sources of jobs by name. Each is a module with one function, `write`, which gives the same kind of file.
-
-    write(path: Path | None, out: Path, options: Section | None, seed: int) -> Summary
+"""From the name of a source to its trace: the code that an entry of `dag_jobs.sources.SOURCES` names, imported late.
 
 A module is imported when its source is asked for: some bring readers of many formats.
 """
@@ -10,27 +8,46 @@ from __future__ import annotations
 import tempfile
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any
 
 from pydantic import ValidationError
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.sources import SOURCES, is_pattern, section_of
+from clearsched.problems.dag_jobs.traces.mixing import mix
+from clearsched.problems.dag_jobs.traces.storage import read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
-
-if TYPE_CHECKING:
-    from clearsched.params import Params
-    from clearsched.params.models import TracesParams
-    from clearsched.section import Section
-
-Source = Literal["tpch-spark", "tpch-decima", "spark-eventlog", "alibaba-2018", "alibaba-like", "synthetic"]
-SOURCES: tuple[str, ...] = get_args(Source)
+from clearsched.problems.dag_jobs.traces.trace import Trace
+from clearsched.section import Section
 
 
-def section_of(source: str) -> str:
-    """The name of a source's module, and of its section in `traces` of params.yaml."""
-    if source not in SOURCES:
-        raise ClearschedError(f"traces.source: unknown source {source!r}: known are {', '.join(SOURCES)}")
-    return source.replace("-", "_")
+def load(source: str, path: str | Path | None = None) -> Trace:
+    """The trace of a source with its default options, in memory.
+
+    Args:
+        source: one of `SOURCES`.
+        path: its file or folder; None for the source's own place: embedded, downloaded or generated.
+
+    Raises:
+        ClearschedError: unknown source, or its files are missing or broken.
+    """
+    module = _module(source)
+    if hasattr(module, "load"):  # of sources that are small: without a file between
+        trace: Trace = module.load(path)
+        return trace
+    with tempfile.TemporaryDirectory(prefix="clearsched-") as folder:
+        built = Path(folder, "trace.parquet")
+        write(source, None if path is None else Path(path), built, None, seed=1)
+        return read_trace(built)
+
+
+def load_profiles(path: str | Path) -> Trace:
+    """The trace in a file, or in a folder of the `tpch-decima` layout.
+
+    Raises:
+        ClearschedError: neither is there.
+    """
+    return load("tpch-decima", path) if Path(path).is_dir() else read_trace(path)
 
 
 def write(source: str, path: Path | None, out: Path, options: Section | None, seed: int) -> Summary:
@@ -46,15 +63,23 @@ def write(source: str, path: Path | None, out: Path, options: Section | None, se
     Raises:
         ClearschedError: unknown source, or its files are missing or broken.
     """
-    if path is not None and not path.exists() and not any(sign in str(path) for sign in "*?["):
+    if path is not None and not path.exists() and not is_pattern(path):
         raise ClearschedError(f"{path}: no such file or folder (the path of source {source})")
-    module: Any = import_module(f"clearsched.problems.dag_jobs.traces.{section_of(source)}")
-    summary: Summary = module.write(path, out, options if options is not None else options_of(source, {}), seed)
+    options = options if options is not None else options_of(source, {})
+    summary: Summary = _module(source).write(path, out, options, seed)
     return summary
 
 
-def write_from_params(params: Params, out: Path) -> Summary:
-    """Build the trace, or the mix of traces, that `params.traces` names."""
+def _module(source: str) -> Any:
+    return import_module(SOURCES[source].module)
+
+
+def write_from_params(params: Any, out: Path) -> Summary:
+    """Build the trace, or the mix of traces, that the section `traces` of params names.
+
+    Raises:
+        ClearschedError: as `write`.
+    """
     traces = params.traces
     if traces.source == "mix":
         return _write_mix(traces, out)
@@ -62,15 +87,13 @@ def write_from_params(params: Params, out: Path) -> Summary:
     return write(traces.source, path, out, _options(traces, traces.source), traces.seed)
 
 
-def _options(traces: TracesParams, source: str) -> Section | None:
+def _options(traces: Any, source: str) -> Section | None:
     options: Section | None = getattr(traces, section_of(source), None)
     return options
 
 
-def _write_mix(traces: TracesParams, out: Path) -> Summary:
+def _write_mix(traces: Any, out: Path) -> Summary:
     """Each source into a file of its own, and these into one."""
-    from clearsched.problems.dag_jobs.traces.mixing import mix
-
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".mix-") as folder:
         parts = []
@@ -88,17 +111,13 @@ def options_of(source: str, values: dict[str, Any]) -> Section | None:
     Raises:
         ClearschedError: an unknown option, or a value that does not fit.
     """
-    from clearsched.params.models import TracesParams
-
-    name = section_of(source)
-    if name not in TracesParams.model_fields:
+    section = SOURCES[source].settings
+    if section is None:
         if values:
             raise ClearschedError(f"source {source} has no options: {', '.join(values)} given")
         return None
-    section: Any = TracesParams.model_fields[name].annotation
     try:
-        options: Section = section.model_validate(values)
-        return options
+        return section.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         option = ".".join(str(part) for part in first["loc"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 
 from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY, atomic_path
-from clearsched.problems.dag_jobs.traces.trace import Trace, check_trace, levels_of
-from clearsched.schemas import TRACE, conform, provenance, read_table, write_table
+from clearsched.problems.dag_jobs.schemas import TRACE
+from clearsched.problems.dag_jobs.traces.trace import Trace, check_trace, levels_of, parts_of
+from clearsched.schemas import conform, provenance, write_table
 
 ROWS = 65_536
 """Stages in a piece: what is held in memory at once."""
@@ -108,6 +109,36 @@ class TraceFile:
             rest = table.slice(cut)
         if rest is not None and len(rest):
             yield Piece(rest, row, profile)
+
+    def traces(self, levels: tuple[int, ...] | None = None) -> Iterator[Trace]:
+        """The whole in pieces, each a checked trace of its own, but that its profiles keep their numbers.
+
+        Args:
+            levels: of the whole (`levels`); None: where the file declares none, each piece has those that occur in it.
+
+        Raises:
+            ClearschedError: the file is damaged, empty, or not sound; with the row of the first fault (`check_trace`).
+        """
+        where, profiles = str(self.path), 0
+        for piece in self.pieces():
+            of = levels_of(piece.stages, self.metadata, where) if levels is None else levels
+            trace = Trace(piece.stages, of, self.metadata)
+            trace = replace(trace, metadata=self._metadata_of(piece.first_profile, trace.num_profiles))
+            yield check_trace(trace, where, piece.first_row, piece.first_profile)
+            profiles += trace.num_profiles
+        if not profiles:
+            raise ClearschedError(f"{where}: the trace is empty")
+        if "mix" in self.metadata and profiles != sum(part.profiles for part in parts_of(self.metadata, where)):
+            raise ClearschedError(f"{where}: its metadata and its rows differ in the number of profiles")
+
+    def _metadata_of(self, first: int, count: int) -> dict[str, Any]:
+        """The metadata of a piece: of a mix, with the numbers of profiles of the piece."""
+        if "mix" not in self.metadata:
+            return self.metadata
+        ends = np.cumsum([0] + [part.profiles for part in parts_of(self.metadata, str(self.path))])
+        inside = np.diff(np.clip(ends, first, first + count))
+        mix = [part | {"profiles": int(n)} for part, n in zip(self.metadata["mix"], inside, strict=True)]
+        return self.metadata | {"mix": mix}
 
     def _batches(self, columns: list[str]) -> Iterator[pa.Table]:
         """All rows; an Arrow file is read, not mapped: what was mapped and used counts as memory of the process."""
@@ -211,15 +242,7 @@ def check_file(path: str | Path) -> int:
     Raises:
         ClearschedError: with the row of the first fault (`check_trace`).
     """
-    file = TraceFile(path)
-    levels, profiles = file.levels(), 0
-    for piece in file.pieces():
-        trace = Trace(piece.stages, levels, file.metadata)
-        check_trace(trace, str(path), piece.first_row, piece.first_profile)
-        profiles = piece.first_profile + trace.num_profiles
-    if not profiles:
-        raise ClearschedError(f"{path}: the trace is empty")
-    return profiles
+    return sum(trace.num_profiles for trace in TraceFile(path).traces())
 
 
 class TraceWriter:
@@ -290,26 +313,21 @@ def convert(path: str | Path, out: str | Path) -> None:
             writer.write(piece.stages)
 
 
-def read_stages(path: str | Path) -> tuple[pa.Table, dict[str, Any]]:
-    """All rows of a trace and its metadata.
+def read_trace(path: str | Path) -> Trace:
+    """Read and check a trace, the whole of it (`read_profiles` reads some profiles of a large one).
 
     Raises:
-        ClearschedError: the file is missing, truncated or of another schema.
+        ClearschedError: missing, truncated, of another schema, or a row breaks a rule of `check_trace`.
     """
-    path = Path(path)
-    if path.is_file():
-        with path.open("rb") as stream:
-            if stream.read(len(ARROW_MAGIC)) == ARROW_MAGIC:
-                file = TraceFile(path)
-                tables = [piece.stages for piece in file.pieces()]
-                return pa.concat_tables([TRACE.empty_table(), *tables]), file.metadata
-    return read_table(path, TRACE)
+    file = TraceFile(path)
+    table = pa.concat_tables([TRACE.empty_table(), *(piece.stages for piece in file.pieces())])
+    return check_trace(Trace(table, levels_of(table, file.metadata, str(path)), file.metadata), str(path))
 
 
-def write_stages(path: str | Path, stages: pa.Table, metadata: dict[str, Any]) -> None:
-    """Write all rows of a trace, atomically; see `TraceWriter`."""
+def write_trace(path: str | Path, trace: Trace) -> None:
+    """Write a trace atomically: as Arrow if the name ends in `.arrow`, else as Parquet."""
     if Path(path).suffix != ".arrow":
-        write_table(path, stages, TRACE, metadata)
+        write_table(path, trace.stages, TRACE, trace.metadata)
         return
-    with TraceWriter(path, metadata) as writer:
-        writer.write(stages)
+    with TraceWriter(path, trace.metadata) as writer:
+        writer.write(trace.stages)

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from clearsched.problems.dag_jobs.traces.trace import Trace, write_trace
+from clearsched.problems.dag_jobs.traces.durations import mean_task_ms
+from clearsched.problems.dag_jobs.traces.storage import write_trace
+from clearsched.problems.dag_jobs.traces.trace import Trace
 
 
 @dataclass
@@ -18,7 +21,7 @@ class Summary:
     Attributes:
         source: name of the source.
         jobs, stages, tasks: written to the trace.
-        work_executor_s: work of all jobs: tasks x mean of all durations measured of them, in executor-seconds.
+        work_executor_s: work of all jobs: tasks x mean task duration (`durations.mean_task_ms`), in executor-seconds.
         skipped: reason -> number of jobs, files or rows left out; the reason says which.
         survived: defect -> number of times it was met and mended; what is counted here is in the trace.
     """
@@ -30,6 +33,14 @@ class Summary:
     work_executor_s: float = 0.0
     skipped: dict[str, int] = field(default_factory=dict)
     survived: dict[str, int] = field(default_factory=dict)
+
+    def count(self, stages: pa.Table) -> None:
+        """Add whole profiles that were written: rows of schema `TRACE`, checked or known to be sound."""
+        profile, num_tasks = stages["profile"].to_numpy(), stages["num_tasks"].to_numpy().astype(np.int64)
+        self.jobs += int(np.count_nonzero(np.diff(profile))) + bool(len(profile))
+        self.stages += len(stages)
+        self.tasks += int(num_tasks.sum())
+        self.work_executor_s += float((num_tasks * mean_task_ms(stages["durations"])).sum()) / 1000
 
     def skip(self, reason: str, count: int = 1) -> None:
         """Count what was left out."""
@@ -58,18 +69,9 @@ class Summary:
 
 def summary_of(trace: Trace, source: str) -> Summary:
     """The account of a small trace that was read whole, nothing left out."""
-    durations = trace.durations
-    counts = np.zeros(len(trace.stages))
-    sums = np.zeros(len(trace.stages))
-    rows = trace.profile_starts[durations["profile"].to_numpy()] + durations["stage"].to_numpy()
-    lists = durations["duration_ms"].combine_chunks()
-    offsets = lists.offsets.to_numpy()
-    totals = np.concatenate([[0.0], np.cumsum(lists.values.to_numpy(), dtype=np.float64)])
-    np.add.at(counts, rows, np.diff(offsets))
-    np.add.at(sums, rows, totals[offsets[1:]] - totals[offsets[:-1]])
-    num_tasks = trace.stages["num_tasks"].to_numpy()
-    work_s = float((num_tasks * sums / counts).sum()) / 1000
-    return Summary(source, trace.num_profiles, len(trace.stages), int(num_tasks.sum()), work_s)
+    summary = Summary(source)
+    summary.count(trace.stages)
+    return summary
 
 
 def write_whole(out: Path, trace: Trace, source: str) -> Summary:

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from clearsched import __version__
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.settings.sources import SyntheticParams
 from clearsched.problems.dag_jobs.traces.storage import TraceWriter
 from clearsched.problems.dag_jobs.traces.summary import Summary
-from clearsched.schemas import TRACE
 
 CHUNK = 2000
 """Jobs that are written at once."""
@@ -92,8 +92,9 @@ def write(path: Path | None, out: Path, options: SyntheticParams, seed: int) -> 
                 rows += _job(templates[number], options, generator, job, int(arrival_s * 1000))
                 if options.templates is None:
                     templates.clear()
-            _count(summary, rows)
-            writer.write(pa.Table.from_pylist(rows, schema=TRACE))
+            table = pa.Table.from_pylist(rows, schema=TRACE)
+            summary.count(table)
+            writer.write(table)
         writer.metadata["summary"] = summary.to_metadata()
     return summary
 
@@ -144,15 +145,6 @@ def _job(
             }
         )
     return rows
-
-
-def _count(summary: Summary, rows: list[dict[str, Any]]) -> None:
-    for row in rows:
-        values = [entry["duration_ms"] for entry in row["durations"]]
-        summary.jobs += row["stage"] == 0
-        summary.stages += 1
-        summary.tasks += row["num_tasks"]
-        summary.work_executor_s += row["num_tasks"] * float(np.mean(np.concatenate(values))) / 1000
 
 
 # Shapes -----------------------------------------------------------------------------------------------------------

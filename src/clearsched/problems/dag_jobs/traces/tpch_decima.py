@@ -54,18 +54,20 @@ def write(path: Path | None, out: Path, options: None, seed: int) -> Summary:
     """Read the profiles, downloaded if there is no path, and write them to `out` (see `traces.sources`).
 
     Raises:
-        ClearschedError: as `load`, or the download failed.
+        ClearschedError: as `load`.
     """
-    return write_whole(out, load(path if path is not None else fetch(DOWNLOADS)), "tpch-decima")
+    return write_whole(out, load(path), "tpch-decima")
 
 
-def load(path: str | Path) -> Trace:
+def load(path: str | Path | None = None) -> Trace:
     """Read the profiles from a local folder that holds `<size>/adj_mat_<query>.npy` and `task_duration_<query>.npy`.
 
+    `path`: that folder; None: the profiles are downloaded (`fetch`).
+
     Raises:
-        ClearschedError: a file is missing, its checksum is wrong, or its content is no profile.
+        ClearschedError: a file is missing, its checksum is wrong, its content is no profile, or the download failed.
     """
-    folder = Path(path)
+    folder = Path(path) if path is not None else fetch(DOWNLOADS)
     if not folder.is_dir():
         raise ClearschedError(
             f"{folder}: no such folder; traces.path must name the folder with the sizes {', '.join(SIZES)}, "

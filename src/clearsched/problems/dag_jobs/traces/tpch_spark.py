@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.sources import EMBEDDED, embedded
+from clearsched.problems.dag_jobs.traces.storage import read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary, write_whole
-from clearsched.problems.dag_jobs.traces.trace import Trace, read_trace
-
-EMBEDDED = Path("data/tpch-spark.parquet")
+from clearsched.problems.dag_jobs.traces.trace import Trace
 
 
 def load(path: str | Path | None = None) -> Trace:
@@ -22,11 +22,10 @@ def load(path: str | Path | None = None) -> Trace:
     """
     if path is not None:
         return read_trace(path)
-    candidates = [EMBEDDED, Path(__file__).parents[5] / EMBEDDED]
-    for candidate in candidates:
-        if candidate.is_file():
-            return read_trace(candidate)
-    raise ClearschedError(f"{EMBEDDED}: no such file; run from the repository's folder or set traces.path")
+    found = embedded()
+    if found is None:
+        raise ClearschedError(f"{EMBEDDED}: no such file; run from the repository's folder or set traces.path")
+    return read_trace(found)
 
 
 def write(path: Path | None, out: Path, options: None, seed: int) -> Summary:

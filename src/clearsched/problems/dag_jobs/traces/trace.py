@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError, TraceError
+from clearsched.problems.dag_jobs.schemas import TRACE, WAVES
 from clearsched.problems.dag_jobs.traces.dags import edge_rows, heights, topological_order
-from clearsched.schemas import TRACE, WAVES, conform
+from clearsched.schemas import conform
 
 
 @dataclass(frozen=True)
@@ -135,25 +135,6 @@ def make_trace(rows: list[dict[str, Any]], metadata: dict[str, Any], where: str)
     """Build and check a trace from one dict a stage with the fields of schema `TRACE`."""
     table = pa.Table.from_pylist(rows, schema=TRACE)
     return check_trace(Trace(table, levels_of(table, metadata, where), metadata), where)
-
-
-def read_trace(path: str | Path) -> Trace:
-    """Read and check a trace, the whole of it (`storage.read_profiles` reads some profiles of a large one).
-
-    Raises:
-        ClearschedError: missing, truncated, of another schema, or a row breaks a rule of `check_trace`.
-    """
-    from clearsched.problems.dag_jobs.traces.storage import read_stages
-
-    table, metadata = read_stages(path)
-    return check_trace(Trace(table, levels_of(table, metadata, str(path)), metadata), str(path))
-
-
-def write_trace(path: str | Path, trace: Trace) -> None:
-    """Write a trace atomically: as Arrow if the name ends in `.arrow`, else as Parquet."""
-    from clearsched.problems.dag_jobs.traces.storage import write_stages
-
-    write_stages(path, trace.stages, trace.metadata)
 
 
 def check_trace(trace: Trace, where: str, first_row: int = 0, first_profile: int = 0) -> Trace:

@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
+from clearsched.problems.dag_jobs.schemas import WORKLOADS
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.workloads import arrivals
 from clearsched.problems.dag_jobs.workloads.files import SPLITS, Workloads
 from clearsched.problems.dag_jobs.workloads.pools import Pool, pools
 from clearsched.problems.dag_jobs.workloads.survey import Load, Survey, survey
-from clearsched.schemas import WORKLOADS, write_table
+from clearsched.schemas import write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -78,6 +79,7 @@ def semantics(params: Params) -> Semantics:
         recovery_ms=round(faults.recovery_s * 1000),
         straggler_probability=faults.straggler_probability,
         straggler_slowdown=faults.straggler_slowdown,
+        idling=params.workload.idling,
     )
 
 

@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
+from clearsched.problems.dag_jobs.schemas import WORKLOADS
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces.storage import read_profiles
-from clearsched.schemas import WORKLOADS, read_table
+from clearsched.schemas import read_table
 
 SPLITS = ("train", "validation", "test")
 

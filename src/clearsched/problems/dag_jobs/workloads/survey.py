@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +19,8 @@ from clearsched.problems.dag_jobs.simulator.profiles import (
     Profiles,
     compile_durations,
 )
-from clearsched.problems.dag_jobs.traces.storage import Piece, TraceFile
-from clearsched.problems.dag_jobs.traces.trace import Part, Trace, check_trace, parts_of
+from clearsched.problems.dag_jobs.traces.storage import TraceFile
+from clearsched.problems.dag_jobs.traces.trace import Part, Trace, parts_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Load:
 
 
 def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: bool) -> Survey:
-    """Read a trace once; only the columns that are asked for.
+    """Read a trace once; without `load` only the columns that are asked for.
 
     Args:
         path: the trace.
@@ -64,24 +65,18 @@ def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: b
         ClearschedError: the trace is not sound, or has no arrival times where they are needed.
     """
     file = TraceFile(path)
-    columns = ["profile"]
-    if load is not None:
-        columns += ["query", "size", "stage", "num_tasks", "parents", "durations"]
-    elif template_seed is not None:
-        columns += ["query"]
-    columns += ["arrival_ms"] * arrivals
     levels = file.levels() if load is not None else ()
     found: dict[str, list[np.ndarray]] = {"executor": [], "template": [], "arrival": []}
     count = 0
-    for piece in file.pieces(columns):
-        first = Trace(piece.stages, levels, file.metadata).profile_starts
-        count = piece.first_profile + len(first) - 1
+    for trace in file.traces(levels) if load is not None else _unchecked(file, template_seed is not None, arrivals):
+        stages, first = trace.stages, trace.profile_starts
+        count += trace.num_profiles
         if load is not None:
-            found["executor"].append(_executor_ms(piece, file, levels, load))
+            found["executor"].append(_executor_ms(trace, load))
         if template_seed is not None:
-            found["template"].append(_numbers(piece.stages["query"].take(first[:-1]), template_seed))
+            found["template"].append(_numbers(stages["query"].take(first[:-1]), template_seed))
         if arrivals:
-            found["arrival"].append(_arrivals(piece.stages["arrival_ms"].take(first[:-1]), path))
+            found["arrival"].append(_arrivals(stages["arrival_ms"].take(first[:-1]), path))
         pa.default_memory_pool().release_unused()  # what the piece took, before the next one takes it again
     if not count:
         raise ClearschedError(f"{path}: the trace is empty")
@@ -92,6 +87,12 @@ def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: b
         _joined(found.pop("template"), np.uint32),
         _joined(found.pop("arrival"), np.int64),
     )
+
+
+def _unchecked(file: TraceFile, queries: bool, arrivals: bool) -> Iterator[Trace]:
+    """Pieces with the columns that are asked for; the profiles that episodes use are checked when they are compiled."""
+    for piece in file.pieces(["profile", *["query"] * queries, *["arrival_ms"] * arrivals]):
+        yield Trace(piece.stages, (), file.metadata)
 
 
 def _joined(pieces: list[np.ndarray], kind: type) -> np.ndarray:
@@ -123,20 +124,11 @@ def _arrivals(arrival: pa.ChunkedArray, path: Path) -> np.ndarray:
     return arrival.to_numpy()
 
 
-def _executor_ms(piece: Piece, file: TraceFile, levels: tuple[int, ...], load: Load) -> np.ndarray:
-    """float64[profiles of the piece]; the piece is checked on the way."""
-    metadata = dict(file.metadata)
-    trace = Trace(piece.stages, levels, metadata)
-    if "mix" in metadata:
-        ends = np.cumsum([0] + [part["profiles"] for part in metadata["mix"]])
-        inside = np.clip(ends, piece.first_profile, piece.first_profile + trace.num_profiles)
-        metadata["mix"] = [
-            part | {"profiles": int(n)} for part, n in zip(metadata["mix"], np.diff(inside), strict=True)
-        ]
-    check_trace(trace, str(file.path), piece.first_row, piece.first_profile)
+def _executor_ms(trace: Trace, load: Load) -> np.ndarray:
+    """float64[profiles of the piece]."""
     table = compile_durations(trace, load.warmup_delay_ms).table
-    num_tasks = trace.stages["num_tasks"].to_numpy().astype(np.int64)
-    return _occupied_ms(num_tasks, table, trace.profile_starts[:-1], levels, load.num_executors, load.moving_delay_ms)
+    num_tasks, root = trace.stages["num_tasks"].to_numpy().astype(np.int64), trace.profile_starts[:-1]
+    return _occupied_ms(num_tasks, table, root, trace.levels, load.num_executors, load.moving_delay_ms)
 
 
 def executor_ms(profiles: Profiles, num_executors: int, moving_delay_ms: int) -> np.ndarray:

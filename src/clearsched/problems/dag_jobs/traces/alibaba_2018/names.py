@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.traces.trace import topological_order
+from clearsched.problems.dag_jobs.traces.dags import topological_order
 
 NUMBERED = re.compile(r"(?!MergeTask)[A-Za-z]+([0-9]+)((?:_[A-Za-z0-9]*)*)", re.ASCII)
 

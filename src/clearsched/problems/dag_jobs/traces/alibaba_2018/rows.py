@@ -17,14 +17,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from scipy.optimize import brentq
-from scipy.stats import norm
 
 from clearsched import __version__
 from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY, atomic_path
+from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.traces.summary import Summary
-from clearsched.schemas import TRACE
 
 POINTS = 5
 """Values in the list of durations of a stage with several tasks."""
@@ -72,6 +70,8 @@ def spread_factors(variation: float) -> np.ndarray:
     """
     if variation == 0:
         return np.ones(1)
+    from scipy.optimize import brentq  # takes longer to import than most commands take
+    from scipy.stats import norm
 
     def slices(sigma: float) -> np.ndarray:
         edges = norm.ppf(np.linspace(0, 1, POINTS + 1))
@@ -150,10 +150,7 @@ class RowWriter:
         """Append whole jobs."""
         table = stage_table(batch, self._summary.jobs, self._variation)
         self._writer.write_table(table, row_group_size=len(table))
-        self._summary.jobs += batch.num_jobs
-        self._summary.stages += len(table)
-        self._summary.tasks += int(batch.num_tasks.sum(dtype=np.int64))
-        self._summary.work_executor_s += float((batch.num_tasks * batch.mean_s).sum())
+        self._summary.count(table)
 
 
 @contextmanager

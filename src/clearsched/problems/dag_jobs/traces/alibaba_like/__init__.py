@@ -19,7 +19,9 @@ from clearsched.problems.dag_jobs.traces.alibaba_like.compare import compare_wit
 from clearsched.problems.dag_jobs.traces.alibaba_like.jobs import draw_jobs
 from clearsched.problems.dag_jobs.traces.summary import Summary
 
-__all__ = ["compare_with_published", "write"]
+__all__ = ["SOURCE", "compare_with_published", "write"]
+
+SOURCE = "alibaba-like"
 
 CHUNK = 30_000
 """Jobs drawn at a time: a row group of about 110,000 stages."""
@@ -34,14 +36,14 @@ def write(path: Path | None, out: Path, options: AlibabaLikeParams, seed: int) -
         ClearschedError: a path is given, or the options contradict each other.
     """
     if path is not None:
-        raise ClearschedError(f"traces.path {path}: the source alibaba-like reads no file; leave traces.path empty")
+        raise ClearschedError(f"traces.path {path}: the source {SOURCE} reads no file; leave traces.path empty")
     if options.min_stages > options.max_stages:
         raise ClearschedError(
             f"traces.alibaba_like: min_stages {options.min_stages} is larger than max_stages {options.max_stages}"
         )
     if options.dag_only and options.max_stages < 2:
         raise ClearschedError("traces.alibaba_like: dag_only asks for an edge, max_stages 1 allows none")
-    summary = Summary("alibaba-like")
+    summary = Summary(SOURCE)
     origin = {"seed": seed, "marginals": digest_file(Path(__file__).with_name("marginals.csv"))}
     with trace_rows(out, summary, options.spread, options.model_dump(), origin) as rows:
         last_s = 0

@@ -24,6 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_json, read_json, write_json
+from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.traces.recorder.application import Application
 from clearsched.problems.dag_jobs.traces.recorder.eventlog import Run, read_events, read_runs
 from clearsched.problems.dag_jobs.traces.recorder.profiles import Clock, Recording, profile_rows
@@ -45,7 +46,7 @@ from clearsched.problems.dag_jobs.traces.recorder.settings import (
     warmup_splits_for,
 )
 from clearsched.problems.dag_jobs.traces.recorder.worker import COLD_RUN, job_group
-from clearsched.schemas import TRACE, write_table
+from clearsched.schemas import write_table
 
 ALL_QUERIES = tuple(range(1, 23))
 

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from clearsched import __version__
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_json
+from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.settings.sources import SparkEventlogParams
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
 from clearsched.problems.dag_jobs.traces.spark_eventlog.codecs import CodecError, open_log
@@ -31,7 +32,7 @@ from clearsched.problems.dag_jobs.traces.spark_eventlog.events import (
 from clearsched.problems.dag_jobs.traces.spark_eventlog.logs import Log, find_logs
 from clearsched.problems.dag_jobs.traces.spark_eventlog.units import Job, jobs_of
 from clearsched.problems.dag_jobs.traces.summary import Summary
-from clearsched.schemas import TRACE, write_table
+from clearsched.schemas import write_table
 
 SOURCE = "spark-eventlog"
 PROGRESS_LINES = 2000
@@ -90,8 +91,8 @@ def write(path: Path | None, out: Path, options: SparkEventlogParams, seed: int 
                 survived.update(application.survived)
                 if jobs:
                     tables.append(_table(jobs, summary.jobs))
+                    summary.count(tables[-1])
                     arrivals.append(np.asarray([job.arrived_ms for job in jobs], np.int64))
-                    _count(summary, jobs)
     summary.skipped = {reason: count for reason, count in skipped.items() if count}
     summary.survived = {defect: count for defect, count in survived.items() if count}
     if not tables:
@@ -156,13 +157,6 @@ def _read_events(path: Path, skipped: Counter[str], survived: Counter[str], adva
             skipped[EMPTY_LOG] += not line
     advance(path.stat().st_size - done)
     survived[CUT_LINE] += bool(line) and not line.endswith((b"}", b"\n"))
-
-
-def _count(summary: Summary, jobs: list[Job]) -> None:
-    summary.jobs += len(jobs)
-    summary.stages += sum(len(job.rows) for job in jobs)
-    summary.tasks += sum(row["num_tasks"] for job in jobs for row in job.rows)
-    summary.work_executor_s += sum(job.work_ms for job in jobs) / 1000
 
 
 def _table(jobs: list[Job], first: int) -> pa.Table:

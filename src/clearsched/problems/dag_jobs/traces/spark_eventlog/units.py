@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clearsched.problems.dag_jobs.schemas import WAVES
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import (
     FINISH,
     LAUNCH,
@@ -21,7 +22,6 @@ from clearsched.problems.dag_jobs.traces.spark_eventlog.application import (
 )
 from clearsched.problems.dag_jobs.traces.spark_eventlog.dag import Dag, connect
 from clearsched.problems.dag_jobs.traces.spark_eventlog.waves import split_waves
-from clearsched.schemas import WAVES
 
 Kind = Literal["sql-execution", "job-group", "application"]
 Clock = Literal["wall", "processor"]
@@ -52,12 +52,10 @@ class Job:
     Attributes:
         arrived_ms: time of its arrival, in ms since the epoch.
         rows: one dict a stage: the fields of schema TRACE but for profile and arrival.
-        work_ms: sum of the durations of its tasks.
     """
 
     arrived_ms: int
     rows: list[dict[str, Any]]
-    work_ms: int
 
 
 def jobs_of(
@@ -135,13 +133,12 @@ def _job_of(application: Application, jobs: list[SparkJob], dag: Dag, clock: Clo
     waves, level = split_waves(tables, slots)
     level = 1 << (level.bit_length() - 1)
     query, size = template_of(application, jobs, dag), size_of(sum(stage.input_bytes for stage in dag.stages))
-    rows, work_ms = [], 0
+    rows = []
     for number, (stage, parents, table, wave) in enumerate(zip(dag.stages, dag.parents, tables, waves, strict=True)):
         used = table[:, USED] == 1
         durations = durations_ms(table[used], clock, survived)
         wave = wave[used]
         survived[MISSING_TASKS] += stage.num_tasks - len(durations)
-        work_ms += int(durations.sum())
         rows.append(
             {
                 "query": query,
@@ -160,7 +157,7 @@ def _job_of(application: Application, jobs: list[SparkJob], dag: Dag, clock: Clo
     if arrived_ms is None:
         survived[NO_SUBMISSION] += 1
         arrived_ms = min(int(table[:, LAUNCH].min()) for table in tables)
-    return Job(arrived_ms, rows, work_ms)
+    return Job(arrived_ms, rows)
 
 
 def durations_ms(attempts: np.ndarray, clock: Clock, survived: Counter[str]) -> np.ndarray:

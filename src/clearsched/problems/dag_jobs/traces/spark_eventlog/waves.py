@@ -16,7 +16,7 @@ import numpy as np
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import EXECUTOR, FINISH, LAUNCH
 
 FIRST_WAVE, REST_WAVE, FRESH = range(3)
-"""Waves, in the order of `schemas.WAVES`."""
+"""Waves, in the order of `dag_jobs.schemas.WAVES`."""
 
 
 def split_waves(tables: Sequence[np.ndarray], slots: Mapping[int, int]) -> tuple[list[np.ndarray], int]:

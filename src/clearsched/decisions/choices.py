@@ -1,0 +1,70 @@
+"""Decisions of one kind of choice as arrays: what students learn from, from the log or from their own rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from clearsched.problems.problem import NONE, Choice
+
+
+class Choices(NamedTuple):
+    """d decisions with n rows in all: the candidates, and where it was an answer "none of these" as the last row."""
+
+    features: np.ndarray  # float32[n, F], of the choice; all NaN in the row of none
+    starts: np.ndarray  # int64[d + 1]: decision i has the rows starts[i] to starts[i + 1]
+    chosen: np.ndarray  # int64[d]: the row that was chosen
+    candidate: np.ndarray  # int64[n]: rank: what the log calls the candidate, NONE for none; level: the level
+    group: np.ndarray  # int64[n]: candidates of a group are near ties; NONE for none; of a level: the candidate's
+    score: np.ndarray  # float64[n]
+    probability: np.ndarray  # float64[n]
+    episode: np.ndarray  # int64[d]
+    decision: np.ndarray  # int64[d]
+    time_s: np.ndarray  # float64[d]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """int64[d]: number of rows of each decision."""
+        return np.diff(self.starts)
+
+    @property
+    def trivial(self) -> np.ndarray:
+        """bool[d]: the decision has one row only."""
+        return self.sizes == 1
+
+    @property
+    def owner(self) -> np.ndarray:
+        """int64[n]: decision of each row."""
+        return np.repeat(np.arange(len(self.chosen)), self.sizes)
+
+    @property
+    def is_none(self) -> np.ndarray:
+        """bool[n]: the row is "none of these"."""
+        return self.candidate == NONE
+
+    def kept(self, choice: Choice) -> np.ndarray:
+        """bool[d]: the candidate was chosen that changes nothing (`Choice.keeps`); False where the problem has none."""
+        if not choice.keeps:
+            return np.zeros(len(self.chosen), bool)
+        column = [feature.name for feature in choice.features].index(choice.keeps)
+        kept: np.ndarray = self.features[self.chosen, column] > 0
+        return kept
+
+
+def join(parts: Iterable[Choices], num_features: int) -> Choices:
+    """Several sets of decisions of the same kind as one."""
+    kept = [part for part in parts if len(part.chosen)] or [empty(num_features)]
+    offsets = np.cumsum([0, *(len(part.features) for part in kept)])
+    whole = {name: np.concatenate([getattr(part, name) for part in kept]) for name in Choices._fields}
+    whole["starts"] = np.concatenate([[0], *(part.starts[1:] + at for part, at in zip(kept, offsets, strict=False))])
+    whole["chosen"] = np.concatenate([part.chosen + at for part, at in zip(kept, offsets, strict=False)])
+    return Choices(**whole)
+
+
+def empty(num_features: int) -> Choices:
+    """No decision."""
+    none, real = np.zeros(0, np.int64), np.zeros(0)
+    rows = np.zeros((0, num_features), np.float32)
+    return Choices(rows, np.zeros(1, np.int64), none, none, none, real, real, none, none, real)

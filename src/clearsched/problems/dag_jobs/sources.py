@@ -1,0 +1,117 @@
+"""The sources of DAG jobs: one entry each. What is said of a source anywhere (params, command line, docs) is read here.
+
+Another source is a module with one function and a line below:
+
+    write(path: Path | None, out: Path, options: Section | None, seed: int) -> Summary
+
+It reads `path` (None: its own place, or nothing), writes the trace `out` (schema `TRACE`) and tells what it read. Its
+options, if it has any, are a model in `settings/sources.py`: the section `section_of(name)` of `traces` in params.yaml.
+"""
+
+from __future__ import annotations
+
+import os
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.settings.sources import (
+    Alibaba2018Params,
+    AlibabaLikeParams,
+    SparkEventlogParams,
+    SyntheticParams,
+)
+from clearsched.problems.problem import Source
+from clearsched.registry import Registry
+
+_ROOM = "clearsched.problems.dag_jobs.traces"
+
+SOURCES: Registry[Source] = Registry(
+    "source",
+    (
+        Source(
+            "tpch-spark",
+            "TPC-H on Spark",
+            f"{_ROOM}.tpch_spark",
+            "the 22 TPC-H queries at 5 input sizes, recorded on Apache Spark by this project; embedded",
+        ),
+        Source(
+            "tpch-decima",
+            "TPC-H of Decima",
+            f"{_ROOM}.tpch_decima",
+            "the profiles published with Decima, 22 TPC-H queries at 7 input sizes; read from path or fetched",
+        ),
+        Source(
+            "spark-eventlog",
+            "Spark event logs",
+            f"{_ROOM}.spark_eventlog",
+            "the event logs of a Spark cluster, read from path",
+            SparkEventlogParams,
+        ),
+        Source(
+            "alibaba-2018",
+            "Alibaba 2018",
+            f"{_ROOM}.alibaba_2018",
+            "the batch jobs of Alibaba's cluster-trace-v2018; read from path or fetched",
+            Alibaba2018Params,
+        ),
+        Source(
+            "alibaba-like",
+            "like Alibaba 2018",
+            f"{_ROOM}.alibaba_like",
+            "generated jobs with the published marginals of cluster-trace-v2018",
+            AlibabaLikeParams,
+        ),
+        Source(
+            "synthetic",
+            "synthetic",
+            f"{_ROOM}.synthetic",
+            "random DAGs of a chosen shape with heavy-tailed work, generated",
+            SyntheticParams,
+        ),
+    ),
+)
+
+DEFAULT = "tpch-spark"
+
+
+def section_of(source: str) -> str:
+    """The name of a source's section in `traces` of params.yaml: a key of YAML has no hyphen."""
+    return SOURCES[source].name.replace("-", "_")
+
+
+EMBEDDED = Path("data/tpch-spark.parquet")
+"""The recorded profiles, from the repository's folder."""
+
+
+def embedded() -> Path | None:
+    """The recorded profiles, in the current folder or in that of the repository; None if they are in neither."""
+    candidates = [EMBEDDED, Path(os.path.relpath(Path(__file__).parents[4])) / EMBEDDED]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def files_of(traces: Any) -> list[Path]:
+    """The files that the section `traces` of params names, those of all parts of a mix, as far as they are here.
+
+    Raises:
+        ClearschedError: a path of the user's own is not there.
+    """
+    parts = traces.mix if traces.source == "mix" else [traces]
+    return sorted({file for part in parts for file in _files(part.source, part.path)})
+
+
+def _files(source: str, path: str | None) -> list[Path]:
+    if path is None:
+        own = embedded() if source == DEFAULT else None
+        return [own] if own is not None else []
+    found = [Path(name) for name in glob(path, recursive=True)] if is_pattern(path) else [Path(path)]  # noqa: PTH207 (may be absolute)
+    for there in found or [Path(path)]:
+        if not there.exists():
+            raise ClearschedError(f"traces.path: {there}: no such file or folder")
+    return [file for there in found for file in (there.rglob("*") if there.is_dir() else [there]) if file.is_file()]
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Whether a path names files by `*`, `?` or `[...]`."""
+    return any(sign in str(path) for sign in "*?[")

@@ -14,16 +14,23 @@ from clearsched.errors import ClearschedError
 from clearsched.params import (
     STAGES,
     Params,
+    defaults,
     from_settings,
     load,
     load_stage,
+    params_model,
     parse,
     read_overrides,
+    read_scenarios,
     settings,
     stage_values,
     write_stage,
 )
-from clearsched.params.reference import default_yaml, docs_table, fields, json_schema, known_keys
+from clearsched.params.checking import RENAMED
+from clearsched.params.reference import default_yaml, fields, json_schema, known_keys
+from clearsched.params.scenarios import merge
+from clearsched.params.tables import docs_table
+from clearsched.problems import PROBLEMS, find_problem
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -98,14 +105,14 @@ def test_keys_not_given_take_their_defaults(tmp_path: Path) -> None:
     path.write_text("workload: {executors: 3}\n")
     params = load(path)
     assert params.workload.executors == 3
-    assert params.workload.jobs == Params().workload.jobs
+    assert params.workload.jobs == defaults().workload.jobs
     path.write_text("")
-    assert load(path) == Params()
+    assert load(path) == defaults()
 
 
 def test_params_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        Params().seed = 3  # type: ignore[misc]
+        defaults().seed = 3  # type: ignore[misc]
 
 
 def test_files_in_the_repository_are_what_the_models_give() -> None:
@@ -125,16 +132,20 @@ def test_files_in_the_repository_are_what_the_models_give() -> None:
     parse(shipped, "params.yaml")
 
 
-def test_default_file_holds_the_defaults() -> None:
-    assert parse(yaml.safe_load(default_yaml()), "default") == Params()
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_default_file_holds_the_defaults(problem: str) -> None:
+    params = parse(yaml.safe_load(default_yaml(problem)), "default")
+    assert params == defaults(problem).named()
+    assert default_yaml(problem).index("problem:") < default_yaml(problem).index("scenario:")
 
 
 def test_the_tiny_configuration_is_allowed() -> None:
     assert load(REPOSITORY / "tests/config/tiny.yaml").scenario == "tiny"
 
 
-def test_every_key_is_described_and_bounded() -> None:
-    for path, entry in fields():
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_key_is_described_and_bounded(problem: str) -> None:
+    for path, entry in fields(problem):
         assert entry.get("description"), f"{path}: no description"
         if entry.get("type") == "integer":
             assert "minimum" in entry or "exclusiveMinimum" in entry, f"{path}: no lower bound"
@@ -143,11 +154,11 @@ def test_every_key_is_described_and_bounded() -> None:
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_sees_its_sections_and_no_other(stage: str, tmp_path: Path) -> None:
     path = tmp_path / f"{stage}.json"
-    write_stage(stage_values(Params(), stage), stage, path)
+    write_stage(stage_values(defaults(), stage), stage, path)
     params = load_stage(path, stage)
     for section in Params.model_fields:
         if section in STAGES[stage]:
-            assert getattr(params, section) == getattr(Params(), section)
+            assert getattr(params, section) == getattr(defaults(), section)
         else:
             with pytest.raises(ClearschedError, match=section):
                 getattr(params, section)
@@ -157,10 +168,10 @@ def test_a_stage_sees_its_sections_and_no_other(stage: str, tmp_path: Path) -> N
 
 def test_a_stage_refuses_the_file_of_another(tmp_path: Path) -> None:
     path = tmp_path / "traces.json"
-    write_stage(stage_values(Params(), "traces"), "traces", path)
-    with pytest.raises(ClearschedError, match="the stage teacher needs the sections seed, workload, teacher"):
+    write_stage(stage_values(defaults(), "traces"), "traces", path)
+    with pytest.raises(ClearschedError, match="the stage teacher needs the sections seed, teacher"):
         load_stage(path, "teacher")
-    foreign = {**stage_values(Params(), "traces"), "figures": {}}
+    foreign = {**stage_values(defaults(), "traces"), "figures": {}}
     with pytest.raises(ClearschedError, match="does not read the sections figures"):
         write_stage(foreign, "traces", tmp_path / "foreign.json")
     assert not (tmp_path / "foreign.json").exists()
@@ -187,7 +198,7 @@ def test_snakemakes_overrides_are_typed() -> None:
 
 
 def test_settings_are_one_a_leaf_and_come_back() -> None:
-    values = stage_values(Params(), "workloads")
+    values = stage_values(defaults(), "workloads")
     lines = settings(values)
     assert "workload.load=0.85" in lines
     assert "workload.episodes.train=64" in lines
@@ -217,3 +228,156 @@ def test_any_value_anywhere_is_taken_or_refused_in_one_line(path: str, value: ob
         assert "\n" not in str(error)
     else:
         assert parse(params.model_dump(mode="json"), "again") == params
+
+
+# Problems
+
+
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Another problem, with sections of its own: its name."""
+    monkeypatch.setitem(PROBLEMS, "queue", "other_problem:PROBLEM")
+    return "queue"
+
+
+def test_a_file_is_of_a_problem_and_has_its_sections(queue: str, tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text("problem: queue\nworkload: {servers: 3}\nheuristics: {threshold: {steps: 4}}\n")
+    params = load(path)
+    assert (params.problem, params.workload.servers, params.heuristics.threshold.steps) == (queue, 3, 4)
+    assert params.scenario == queue
+    assert params.evaluation.policies == ("first", "threshold", "teacher", *find_student_names())
+    assert isinstance(params, Params)
+    assert known_keys(queue)[:3] == ["problem", "scenario", "seed"]
+
+
+def find_student_names() -> tuple[str, ...]:
+    from clearsched.students.kinds import STUDENTS
+
+    return tuple(STUDENTS)
+
+
+def test_a_problem_gives_the_common_sections_other_defaults(queue: str) -> None:
+    """Its file may still change them, one at a time."""
+    assert defaults(queue).teacher.improve.iterations == 3
+    assert defaults(queue).teacher.improve.sequences == defaults().teacher.improve.sequences
+    params = parse({"problem": queue, "teacher": {"improve": {"sequences": 2}}}, "params.yaml")
+    assert (params.teacher.improve.iterations, params.teacher.improve.sequences) == (3, 2)
+    assert "iterations: 3" in default_yaml(queue)
+    assert json_schema(queue)["title"].endswith("queue")
+    assert "`teacher.improve.iterations`" in docs_table(queue)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "part"),
+    [
+        ({"teacher": {"improve": {"iteration": 3}}}, "teacher.improve.iteration: unknown key"),
+        ({"teacher": {"improve": {"iterations": -3}}}, "teacher.improve.iterations: -3 is no default"),
+        ({"workload": {"servers": 3}}, "workload is no section that all problems have"),
+    ],
+)
+def test_defaults_that_are_not_allowed_are_refused(
+    overrides: dict, part: str, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find_problem(queue), "overrides", overrides, raising=False)
+    with pytest.raises(ClearschedError, match=part):
+        params_model.__wrapped__(queue)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "problem: queue\nworkload: {moving_delay_s: 1.0}",
+            "workload.moving_delay_s: is a key of the problem dag_jobs, and this file's problem is queue",
+        ),
+        (
+            "workload: {servers: 1}",
+            "workload.servers: is a key of the problem queue, and this file's problem is dag_jobs",
+        ),
+        ("problem: queu", "problem: unknown problem 'queu': known are dag_jobs"),
+        ("problem: queu", "did you mean queue?"),
+        ("problem: [dag_jobs]", 'problem: ["dag_jobs"] is not allowed: expected one of dag_jobs'),
+        ("problem: queue\nevaluation: {policies: [fifo]}", 'evaluation.policies[0]: "fifo" is not allowed'),
+        ("problem: queue\nteacher: {clone: {heuristic: fair}}", 'teacher.clone.heuristic: "fair" is not allowed'),
+    ],
+)
+def test_a_wrong_problem_gets_one_line(text: str, line: str, queue: str, tmp_path: Path) -> None:
+    assert line in complaint(text, tmp_path)
+
+
+def test_a_key_with_another_place_gets_told_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RENAMED, "workload.delay_s", "workload.moving_delay_s")
+    line = complaint("workload: {delay_s: 1.0}", tmp_path)
+    assert line == "workload.delay_s: has another place: write workload.moving_delay_s"
+
+
+def test_renamed_keys_are_gone_and_their_new_places_are_known() -> None:
+    known = {key for problem in PROBLEMS for key in known_keys(problem)}
+    assert not known & set(RENAMED)
+    assert set(RENAMED.values()) <= known
+
+
+def test_the_shipped_file_can_be_run_for_another_problem(queue: str) -> None:
+    """`snakemake --config problem=queue` sets aside what is dag_jobs's in the file, and what is only its default."""
+    shipped = yaml.safe_load(default_yaml())
+    (params,) = read_scenarios([shipped], {"problem": queue}, "params.yaml").values()
+    assert params == defaults(queue).named()
+    chosen = merge(
+        shipped,
+        {
+            "seed": 5,
+            "teacher": {"improve": {"epochs": 2}, "clone": {"heuristic": "fair"}},
+            "evaluation": {"policies": ["fair", "teacher"], "bootstrap": 300},
+            "students": {"names": ["rule_list"]},
+        },
+    )
+    (params,) = read_scenarios([chosen], {"problem": queue, "workload": {"servers": "4"}}, "params.yaml").values()
+    assert (params.seed, params.teacher.improve.epochs, params.evaluation.bootstrap) == (5, 2, 300)
+    assert (params.teacher.improve.iterations, params.teacher.clone.heuristic) == (3, "best")
+    assert params.evaluation.policies == defaults(queue).evaluation.policies
+    assert params.students.names == ("rule_list",)
+    assert params.workload.servers == 4
+
+
+def test_an_overlay_may_be_of_another_problem(queue: str, tmp_path: Path) -> None:
+    shipped = yaml.safe_load(default_yaml())
+    (tmp_path / "other.yaml").write_text("problem: queue\nworkload: {servers: 9}\n")
+    listed = {"scenarios": [str(tmp_path / "other.yaml")]}
+    (params,) = read_scenarios([shipped], listed, "params.yaml").values()
+    assert (params.problem, params.scenario, params.workload.servers) == (queue, "other", 9)
+    (tmp_path / "same.yaml").write_text("seed: 3\n")
+    listed["scenarios"].append(str(tmp_path / "same.yaml"))
+    with pytest.raises(ClearschedError, match="problem must be the same"):
+        read_scenarios([shipped], listed, "params.yaml")
+
+
+def test_a_file_that_is_wrong_for_its_own_problem_stays_wrong(queue: str) -> None:
+    with pytest.raises(ClearschedError, match=r"workload\.lod: unknown key"):
+        read_scenarios([{"workload": {"lod": 1}}], {"problem": queue}, "params.yaml")
+
+
+def test_a_load_for_another_problem_sets_aside_too(queue: str, tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(default_yaml())
+    assert load(path, queue) == defaults(queue).named()
+
+
+def test_every_problem_and_source_has_a_folder_of_its_own(queue: str) -> None:
+    """Unless the user named the scenario."""
+    names = [
+        parse(values, "params.yaml").scenario
+        for values in (
+            {},
+            {"traces": {"source": "synthetic"}},
+            {"problem": queue},
+            {"problem": queue, "traces": {"source": "bursts"}},
+            {"problem": queue, "scenario": "mine"},
+        )
+    ]
+    assert names == ["default", "synthetic", "queue", "queue-bursts", "mine"]
+
+
+def test_a_figure_may_read_nothing_but_how_figures_are_drawn() -> None:
+    """So that another number of bootstrap samples does not draw the DAG gallery again."""
+    assert set(STAGES["figures"]) == {"problem", "scenario", "figures"}

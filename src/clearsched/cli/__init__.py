@@ -11,7 +11,18 @@ import sys
 import typer
 
 from clearsched import __version__
-from clearsched.cli import decisions, evaluation, figures, heuristics, params, simulate, students, teacher, traces
+from clearsched.cli import (
+    decisions,
+    evaluation,
+    figures,
+    heuristics,
+    params,
+    problems,
+    simulate,
+    students,
+    teacher,
+    traces,
+)
 from clearsched.errors import ClearschedError
 
 app = typer.Typer(
@@ -23,6 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("simulate")(simulate.simulate)
+app.command("problems")(problems.problems)
 for module in (params, traces, heuristics, teacher, decisions, students, evaluation, figures):
     app.add_typer(module.app)
 

@@ -11,12 +11,10 @@ from clearsched.cli.options import OutFolder, ParamsFile
 
 app = typer.Typer(name="figures", help="Pictures, each with the data behind it.", no_args_is_help=True)
 
-NAMES = "jct_by_policy, jct_cdf, gantt, learning_curve, rules, dag_gallery, job_sizes, arrivals, published_quantiles"
-
 
 @app.command()
 def draw(
-    name: Annotated[str, typer.Argument(help=f"One of {NAMES}.")],
+    name: Annotated[str, typer.Argument(help="The figure: `clearsched problems` lists them.")],
     params: ParamsFile,
     results: Annotated[Path, typer.Option(help="Folder of the scenario, results/<scenario>.")],
 ) -> None:
@@ -33,7 +31,7 @@ def compare(
     out: OutFolder,
     dpi: Annotated[int, typer.Option(min=50, max=1200, help="Resolution of the PNG in dots per inch.")] = 150,
 ) -> None:
-    """Draw several data sets side by side: mean JCT of every policy relative to fair."""
+    """Draw several scenarios side by side: every policy relative to the same heuristic."""
     from clearsched import figures
 
     figures.compare(results, out, dpi)

@@ -21,7 +21,7 @@ def tune(
     out_tuned: Annotated[Path, typer.Option(help="File to write the best settings to, JSON.")],
 ) -> None:
     """Try the settings of each heuristic on the validation episodes."""
+    from clearsched import heuristics
     from clearsched.params import load_stage
-    from clearsched.problems.dag_jobs import tuning
 
-    tuning.tune(load_stage(params, "heuristics"), trace, workloads, out, out_tuned)
+    heuristics.tune(load_stage(params, "heuristics"), trace, workloads, out, out_tuned)

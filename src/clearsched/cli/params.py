@@ -15,47 +15,70 @@ DEFAULT = Path("params.yaml")
 OptionalOut = Annotated[Path | None, typer.Option("--out", help="File to write instead of printing.")]
 
 
+ProblemName = Annotated[
+    str | None,
+    typer.Option("--problem", help="The problem: `clearsched problems` lists them; default: the file's own."),
+]
+OneProblem = Annotated[str, typer.Option("--problem", help="The problem: `clearsched problems` lists them.")]
+DAG_JOBS = "dag_jobs"
+
+
 @app.command()
-def check(path: Annotated[Path, typer.Argument(help="The file to check.")] = DEFAULT) -> None:
+def check(
+    path: Annotated[Path, typer.Argument(help="The file to check.")] = DEFAULT, problem: ProblemName = None
+) -> None:
     """Check a params.yaml: unknown keys, wrong types, values out of range."""
     from clearsched.params import load
 
-    scenario = load(path).scenario
-    typer.echo(f"{path}: all right (scenario {scenario})")
+    params = load(path, problem)
+    typer.echo(f"{path}: all right (problem {params.problem}, scenario {params.scenario})")
 
 
 @app.command()
-def scenario(path: Annotated[Path, typer.Argument(help="The file to read.")] = DEFAULT) -> None:
+def scenario(
+    path: Annotated[Path, typer.Argument(help="The file to read.")] = DEFAULT, problem: ProblemName = None
+) -> None:
     """Print the name of the scenario: its results are in the folder of that name below results."""
     from clearsched.params import load
 
-    typer.echo(load(path).scenario)
+    typer.echo(load(path, problem).scenario)
 
 
 @app.command()
-def schema(out: OptionalOut = None) -> None:
+def schema(problem: OneProblem = DAG_JOBS, out: OptionalOut = None) -> None:
     """Print the JSON schema of params.yaml."""
     import json
 
     from clearsched.params.reference import json_schema
 
-    _print_or_write(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n", out)
+    _print_or_write(json.dumps(json_schema(problem), indent=2, ensure_ascii=False) + "\n", out)
 
 
 @app.command()
-def docs(out: OptionalOut = None) -> None:
+def docs(
+    problem: Annotated[str | None, typer.Option("--problem", help="One problem only; default: all.")] = None,
+    out: OptionalOut = None,
+) -> None:
     """Print the table of all parameters, Markdown."""
-    from clearsched.params.reference import docs_table
+    from clearsched.params.tables import docs_table
 
-    _print_or_write(docs_table(), out)
+    _print_or_write(docs_table(problem), out)
 
 
 @app.command()
-def default(out: OptionalOut = None) -> None:
+def default(problem: OneProblem = DAG_JOBS, out: OptionalOut = None) -> None:
     """Print a params.yaml of all defaults with comments."""
     from clearsched.params.reference import default_yaml
 
-    _print_or_write(default_yaml(), out)
+    _print_or_write(default_yaml(problem), out)
+
+
+@app.command()
+def dvc(problem: OneProblem = DAG_JOBS, out: OptionalOut = None) -> None:
+    """Print the dvc.yaml of a problem: the milestones of its workflow as stages of DVC."""
+    from clearsched.workflow.dvc import dvc_yaml
+
+    _print_or_write(dvc_yaml(problem), out)
 
 
 def _print_or_write(text: str, out: Path | None) -> None:

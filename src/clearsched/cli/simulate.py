@@ -40,10 +40,13 @@ def simulate(
     ] = None,
 ) -> None:
     """Simulate one episode; the answer has completion_ms, makespan_ms, avg_jct_ms, num_decisions and num_tasks."""
+    from clearsched.evaluation.policies import load_policy
     from clearsched.files import write_json
+    from clearsched.problems import find_problem
     from clearsched.problems.dag_jobs import command
 
-    answer = command.simulate_file(workload, profiles, policy, durations.value, seed, record, chrome)
+    loaded = load_policy(find_problem("dag_jobs"), policy, tuned=None, mode="argmax")
+    answer = command.simulate_file(workload, profiles, loaded, durations.value, seed, record, chrome)
     if out is None:
         print_json(answer)
     else:

@@ -22,6 +22,7 @@ app = typer.Typer(name="students", help="Policies that a person can read.", no_a
 
 @app.command()
 def fit(
+    kind: Annotated[str, typer.Argument(help="The kind of student: `clearsched problems` lists them.")],
     params: ParamsFile,
     trace: TraceFile,
     workloads: WorkloadsFile,
@@ -30,11 +31,11 @@ def fit(
     decisions: DecisionsFile,
     out: OutFolder,
 ) -> None:
-    """Fit the students on the decision log."""
+    """Fit a student on the decision log; writes its JSON and its text."""
     from clearsched import students
     from clearsched.params import load_stage
 
-    students.fit(load_stage(params, "students"), trace, workloads, tuned, teacher, decisions, out)
+    students.fit(load_stage(params, "students"), kind, trace, workloads, tuned, teacher, decisions, out)
 
 
 @app.command()

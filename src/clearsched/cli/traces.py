@@ -57,29 +57,39 @@ def build(
     seed: Annotated[int, typer.Option(min=0, help="Seed of what the source draws.")] = 1,
 ) -> None:
     """Read a source of jobs, write it as a trace, and tell what was read and what was left out."""
-    from clearsched.params import load_stage
-    from clearsched.problems.dag_jobs import traces
-    from clearsched.problems.dag_jobs.traces.sources import options_of, parse_settings
-
     if (params is None) == (source is None):
         raise ClearschedError("traces build: give either --params or --source")
     if params is not None:
         if path is not None or setting:
             raise ClearschedError("traces build: --path and --set go with --source; of --params they are part")
-        summary = traces.write_from_params(load_stage(params, "traces"), out)
+        source, lines = _build(params, out)
     else:
+        from clearsched.problems.dag_jobs import traces
+        from clearsched.problems.dag_jobs.traces.sources import options_of, parse_settings
+
         assert source is not None
         summary = traces.write(source, path, out, options_of(source, parse_settings(setting or [])), seed)
-    print_table(f"{out}: jobs of {summary.source}", summary.lines())
+        lines = summary.lines()
+    print_table(f"{out}: jobs of {source}", lines)
+
+
+def _build(params: Path, out: Path) -> tuple[str, list[tuple[str, str]]]:
+    """Let the problem of a params file build its trace: the source, and the account of what was read."""
+    from clearsched.params import load_stage
+    from clearsched.problems import find_problem
+
+    values = load_stage(params, "traces")
+    return values.traces.source, find_problem(values.problem).build(values, out)
 
 
 @app.command()
 def workloads(params: ParamsFile, trace: TraceFile, out: OutFile) -> None:
     """Draw the training, validation and test episodes."""
     from clearsched.params import load_stage
-    from clearsched.problems.dag_jobs import workloads
+    from clearsched.problems import find_problem
 
-    workloads.build(load_stage(params, "workloads"), trace, out)
+    values = load_stage(params, "workloads")
+    find_problem(values.problem).draw(values, trace, out)
 
 
 @app.command(cls=NamesSources)

@@ -8,34 +8,21 @@ that is compiled, or that such a file imports, wherever it lies: a file that mov
 from __future__ import annotations
 
 import os
-import re
 import sys
 import tempfile
 from pathlib import Path
 
 from clearsched.files import digest_bytes
+from clearsched.imports import PACKAGE, closure, read_texts
 
-PACKAGE = Path(__file__).parents[1]
 KERNEL = "clearsched.compiled"
-IMPORT = re.compile(rb"^\s*(?:from|import)\s+(clearsched[\w.]*)(?:\s+import\s+(\([^)]*\)|[^\n]*))?", re.MULTILINE)
 
 
 def compiled_sources(package: Path = PACKAGE) -> list[Path]:
     """The files of a package that compiled code is made of: those that use the kernel, and all that they import."""
-    texts = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
-    by_name = {_dotted(path, package): path for path in texts}
-    found: set[Path] = set()
-    waiting = [path for path, text in texts.items() if KERNEL.encode() in text or _is_kernel(path, package)]
-    while waiting:
-        path = waiting.pop()
-        if path in found:
-            continue
-        found.add(path)
-        for module, names in IMPORT.findall(texts[path]):
-            dotted = module.decode()
-            parts = [dotted, *(f"{dotted}.{name}" for name in re.findall(r"\w+", names.decode()))]
-            waiting += [by_name[part] for part in parts if part in by_name]
-    return sorted(found)
+    texts = read_texts(package)
+    users = [path for path, text in texts.items() if KERNEL.encode() in text or _is_kernel(path, package)]
+    return closure(users, texts, package)
 
 
 def cache_key(package: Path = PACKAGE) -> str:
@@ -69,11 +56,6 @@ def choose_numba_cache() -> bool:
 
 def _is_kernel(path: Path, package: Path) -> bool:
     return path.is_relative_to(package / "compiled")
-
-
-def _dotted(path: Path, package: Path) -> str:
-    parts = path.relative_to(package).with_suffix("").parts
-    return ".".join(("clearsched", *(parts[:-1] if parts and parts[-1] == "__init__" else parts)))
 
 
 def _is_writable(folder: Path) -> bool:

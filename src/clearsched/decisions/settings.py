@@ -8,7 +8,6 @@ from pydantic import Field
 
 from clearsched.section import Section
 
-Rate = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Mode = Literal["argmax", "sampled"]
 

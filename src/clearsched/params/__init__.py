@@ -10,15 +10,19 @@ from typing import Any
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.params.checking import parse, read_overrides, read_yaml
+from clearsched.params.composing import defaults, params_model
 from clearsched.params.models import Params
-from clearsched.params.scenarios import read_scenarios
+from clearsched.params.scenarios import lay_over, read_scenarios
 
 __all__ = [
     "STAGES",
     "Params",
+    "defaults",
     "from_settings",
+    "lay_over",
     "load",
     "load_stage",
+    "params_model",
     "parse",
     "read_overrides",
     "read_scenarios",
@@ -29,27 +33,32 @@ __all__ = [
 ]
 
 STAGES: dict[str, tuple[str, ...]] = {
-    "traces": ("scenario", "traces"),
-    "workloads": ("scenario", "seed", "workload"),
-    "heuristics": ("scenario", "seed", "workload", "heuristics"),
-    "teacher": ("scenario", "seed", "workload", "teacher"),
-    "decisions": ("scenario", "seed", "workload", "decisions"),
-    "students": ("scenario", "seed", "workload", "decisions", "students"),
-    "evaluation": ("scenario", "seed", "workload", "evaluation"),
-    "figures": ("scenario", "workload", "evaluation", "figures"),
+    "traces": ("problem", "scenario", "traces"),
+    "workloads": ("problem", "scenario", "seed", "workload"),
+    "heuristics": ("problem", "scenario", "seed", "heuristics"),
+    "teacher": ("problem", "scenario", "seed", "teacher"),
+    "decisions": ("problem", "scenario", "seed", "decisions"),
+    "students": ("problem", "scenario", "seed", "decisions", "students"),
+    "evaluation": ("problem", "scenario", "seed", "evaluation"),
+    "figures": ("problem", "scenario", "figures"),
 }
 """The sections of params.yaml that each stage may read. The workflow writes exactly these to the stage's own file, and
 changing one of them is what makes the stage run again; a section of an earlier stage costs nothing here, since that
 stage's results change with it."""
 
 
-def load(path: str | Path) -> Params:
+def load(path: str | Path, problem: str | None = None) -> Params:
     """Read and check a params.yaml; keys it does not give take their defaults.
+
+    Args:
+        path: the file.
+        problem: another problem than the file's: what belongs to the file's is set aside (`scenarios.set_aside`).
 
     Raises:
         ClearschedError: see `parse`; also a missing file, broken YAML or a key that stands twice.
     """
-    return parse(read_yaml(path), str(path))
+    values = read_yaml(path)
+    return parse(lay_over(values, {"problem": problem}, str(path)) if problem else values, str(path))
 
 
 def stage_values(params: Params, stage: str) -> dict[str, Any]:

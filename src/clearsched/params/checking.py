@@ -12,11 +12,16 @@ import yaml
 from pydantic import ValidationError
 
 from clearsched.errors import ClearschedError
+from clearsched.params.composing import params_model
 from clearsched.params.models import Params
 from clearsched.params.reference import allowed_values, known_keys, schema_at
+from clearsched.problems import DEFAULT, PROBLEMS, find_problem
 
 MAX_SHOWN = 60
 """Characters of a wrong value that an error line repeats."""
+
+RENAMED: dict[str, str] = {}
+"""Keys that have another place now: old path -> new path; whoever has the old one is told the new one."""
 
 
 class UniqueKeyLoader(yaml.SafeLoader):
@@ -61,17 +66,20 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 def parse(values: dict[str, Any], where: str, whole: bool = True) -> Params:
     """Check `values`, a (possibly partial) params.yaml read from `where`; keys not given take their defaults.
 
-    With `whole` false, only some sections are there and contradictions between two of them are not looked for.
+    The key `problem` decides which sections there are. With `whole` false, only some of them are there, and
+    contradictions between two of them are not looked for.
 
     Raises:
-        ClearschedError: an unknown key, a wrong type, a value out of range, or two sections that contradict each other;
-            the line has the key's path, the value, what is allowed and, for an unknown key, the nearest known one.
+        ClearschedError: an unknown problem or key, a wrong type, a value out of range, or two sections that contradict
+            each other; the line has the key's path, the value, what is allowed and, for an unknown key, the nearest
+            known one.
     """
+    problem = problem_of(values, where)
     try:
         # JSON is what the strict models take lists from; a YAML date is no JSON and is shown as the text it was.
-        params = Params.model_validate_json(json.dumps(values, default=str))
+        params = params_model(problem).model_validate_json(json.dumps(values, default=str))
     except ValidationError as error:
-        line = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in _one_line(error))
+        line = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in _one_line(error, problem))
         raise ClearschedError(f"{where}: {line}") from None
     except (TypeError, ValueError, RecursionError) as error:
         # A key that is no text, or an anchor inside itself: YAML, but not a tree of settings.
@@ -83,16 +91,31 @@ def parse(values: dict[str, Any], where: str, whole: bool = True) -> Params:
     return params.named() if whole else params
 
 
-def _one_line(error: ValidationError) -> str:
+def problem_of(values: Mapping[Any, Any], where: str) -> str:
+    """The name of the problem that the params `values`, read from `where`, are of.
+
+    Raises:
+        ClearschedError: there is no such problem.
+    """
+    name = values.get("problem", DEFAULT)
+    if not isinstance(name, str):
+        raise ClearschedError(f"{where}: problem: {_show(name)} is not allowed: expected one of {', '.join(PROBLEMS)}")
+    try:
+        return find_problem(name).name
+    except ClearschedError as error:
+        raise ClearschedError(f"{where}: {error}") from None
+
+
+def _one_line(error: ValidationError, problem: str) -> str:
     """The first of pydantic's errors as one line, unknown keys first, since they explain the others."""
     errors = sorted(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     first = errors[0]
     # Literals and unions put their own tags behind the key; schema_at stops at the last real key or index.
-    keys, node = schema_at(first["loc"])
+    keys, node = schema_at(first["loc"], problem)
     path = _dotted(keys)
     if first["type"] == "extra_forbidden":
-        return _unknown_key(keys) + more
+        return _unknown_key(keys, problem) + more
     if first["type"] == "value_error":
         return f"{path}: {_show(first['input'])}: {str(first['msg']).removeprefix('Value error, ')}{more}"
     value = first["input"]
@@ -117,11 +140,19 @@ def _dotted(keys: tuple[str | int, ...]) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
-def _unknown_key(keys: tuple[str | int, ...]) -> str:
-    """The line of a key that no section has, with the nearest known one: first beside it, then anywhere."""
+def _unknown_key(keys: tuple[str | int, ...], problem: str) -> str:
+    """The line of a key that no section has: where it went, or whose it is, or the nearest known one.
+
+    The nearest is looked for first beside it, then anywhere.
+    """
     *parents, key = (str(part) for part in keys)
     prefix = "".join(f"{part}." for part in parents)
-    everywhere = known_keys()
+    if f"{prefix}{key}" in RENAMED:
+        return f"{prefix}{key}: has another place: write {RENAMED[f'{prefix}{key}']}"
+    for other in PROBLEMS:
+        if other != problem and f"{prefix}{key}" in known_keys(other):
+            return f"{prefix}{key}: is a key of the problem {other}, and this file's problem is {problem}"
+    everywhere = known_keys(problem)
     beside = [path.removeprefix(prefix) for path in everywhere if path.startswith(prefix)]
     beside = [name for name in beside if "." not in name]
     near = difflib.get_close_matches(key, beside, n=1)

@@ -1,6 +1,6 @@
-"""params.yaml described: its JSON schema, the table in docs/params.md, and the commented default file.
+"""params.yaml described: its JSON schema, and the commented default file.
 
-All three are written from the models; a test fails when a file in the repository differs from what they give.
+Both are written from the models of a problem; a test fails when a file in the repository differs from what they give.
 """
 
 from __future__ import annotations
@@ -11,50 +11,60 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from clearsched.params.models import Params
+from clearsched.params.composing import params_model
+from clearsched.problems import DEFAULT
 
 LINE = 110
 """Width of a comment line in params.yaml, in characters."""
 
 
 @cache
-def json_schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of params.yaml."""
-    schema = Params.model_json_schema()
+def json_schema(problem: str = DEFAULT) -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of a problem's params.yaml."""
+    schema = params_model(problem).model_json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
-        "title": "params.yaml of clearsched",
+        "title": f"params.yaml of clearsched, problem {problem}",
         "description": "Every choice that a user of clearsched makes.",
     }
 
 
-def resolve(node: dict[str, Any]) -> dict[str, Any]:
-    """The schema that `node` stands for: references followed, its own entries (default, description) on top."""
-    if "$ref" not in node:
-        return node
-    target = json_schema()["$defs"][node["$ref"].rsplit("/", 1)[-1]]
-    return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+@cache
+def tree(problem: str = DEFAULT) -> dict[str, Any]:
+    """The same with all references followed, the entries that stand beside one (default, description) on top."""
+    models = json_schema(problem)["$defs"]
+
+    def follow(node: Any) -> Any:
+        if isinstance(node, list):
+            return [follow(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        own = {key: follow(value) for key, value in node.items() if key not in ("$ref", "$defs")}
+        return {**follow(models[node["$ref"].rsplit("/", 1)[-1]]), **own} if "$ref" in node else own
+
+    whole: dict[str, Any] = follow(json_schema(problem))
+    return whole
 
 
-def schema_at(location: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], dict[str, Any]]:
+def schema_at(location: tuple[str | int, ...], problem: str) -> tuple[tuple[str | int, ...], dict[str, Any]]:
     """The keys of a pydantic error location, and the schema of the value there.
 
     Stops where the location goes on with pydantic's own tags (which branch of a union failed); an unknown key is kept.
     """
-    node = json_schema()
+    node = tree(problem)
     keys: list[str | int] = []
     for key in location:
         if isinstance(key, int):
             items = _branch(node, "items")
             if items is None:
                 break
-            node = resolve(items["items"])
+            node = items["items"]
         elif "properties" in node:
             keys.append(key)
             if key not in node["properties"]:
                 return tuple(keys), {}
-            node = resolve(node["properties"][key])
+            node = node["properties"][key]
             continue
         else:
             break
@@ -69,7 +79,6 @@ def _branch(node: dict[str, Any], key: str) -> dict[str, Any] | None:
 
 def allowed_values(node: dict[str, Any]) -> str:
     """What a value of this schema may be, in words: "number > 0, <= 1", "one of poisson, batch", ..."""
-    node = resolve(node)
     if "anyOf" in node:
         return " or ".join(allowed_values(branch) for branch in node["anyOf"])
     if "enum" in node:
@@ -95,21 +104,21 @@ def _number(value: float) -> str:
     return f"{int(value)}" if value == int(value) else f"{value:g}"
 
 
-def fields(
-    node: dict[str, Any] | None = None, prefix: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+def fields(problem: str = DEFAULT) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Every key of params.yaml in order: its path and its schema; a section comes before its keys."""
-    node = json_schema() if node is None else node
+    return _below(tree(problem), ())
+
+
+def _below(node: dict[str, Any], prefix: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     for name, entry in node["properties"].items():
-        entry = resolve(entry)
         yield (*prefix, name), entry
         if "properties" in entry:
-            yield from fields(entry, (*prefix, name))
+            yield from _below(entry, (*prefix, name))
 
 
-def known_keys() -> list[str]:
+def known_keys(problem: str = DEFAULT) -> list[str]:
     """The dotted path of every section and key."""
-    return [".".join(path) for path, _ in fields()]
+    return [".".join(path) for path, _ in fields(problem)]
 
 
 def yaml_value(value: object) -> str:
@@ -123,17 +132,17 @@ def yaml_value(value: object) -> str:
     return "" if value is None else str(value) if isinstance(value, str) else json.dumps(value)
 
 
-def default_yaml() -> str:
+def default_yaml(problem: str = DEFAULT) -> str:
     """params.yaml with every default, each key under its description."""
     lines = [
         "# Every choice that a user makes, with its default; docs/params.md has the same as a table.",
         "# It is checked before anything runs; `clearsched params check` does that alone.",
         "",
     ]
-    for path, entry in fields():
+    for path, entry in fields(problem):
         indent = "  " * (len(path) - 1)
         if "properties" in entry:
-            lines += [""] * (len(path) == 1) + [f"{indent}# {_heading(entry)}", f"{indent}{path[-1]}:"]
+            lines += [""] * (len(path) == 1) + [f"{indent}# {heading(entry)}", f"{indent}{path[-1]}:"]
             continue
         lines += [f"{indent}# {comment}" for comment in _wrapped(entry, LINE - len(indent) - 2)]
         lines.append(f"{indent}{path[-1]}: {yaml_value(entry['default'])}".rstrip())
@@ -144,40 +153,6 @@ def _wrapped(entry: dict[str, Any], width: int) -> list[str]:
     return textwrap.wrap(f"{entry['description']} [{allowed_values(entry)}]", width)
 
 
-def _heading(entry: dict[str, Any]) -> str:
+def heading(entry: dict[str, Any]) -> str:
     """A section's docstring up to its first empty line, on one line."""
     return " ".join(entry["description"].split("\n\n")[0].split())
-
-
-def docs_table() -> str:
-    """docs/params.md: for each section, a table of its keys with meaning, allowed values and default."""
-    lines = [
-        "# params.yaml",
-        "",
-        "<!-- Written by `make params` from src/clearsched/params/models.py; edits here are lost. -->",
-        "",
-        "Every choice that a user makes. The file is checked before anything runs; `clearsched params check` does it",
-        "alone. Change a value in `params.yaml`, or for one run on the command line:",
-        "",
-        "```",
-        "snakemake --cores 2 --config seed=2 workload='{executors: 20, load: 0.7}'",
-        "```",
-        "",
-        *_table([(path, entry) for path, entry in fields() if len(path) == 1 and "properties" not in entry]),
-    ]
-    for section, entry in fields():
-        if len(section) > 1 or "properties" not in entry:
-            continue
-        keys = [(path, field) for path, field in fields(entry, section) if "properties" not in field]
-        lines += ["", f"## {section[0]}", "", _heading(entry), "", *_table(keys)]
-    return "\n".join(lines) + "\n"
-
-
-def _table(keys: list[tuple[tuple[str, ...], dict[str, Any]]]) -> list[str]:
-    """Markdown rows of `keys`; a bar inside a cell would end it, so it is escaped."""
-    rows = ["| key | meaning | allowed | default |", "|---|---|---|---|"]
-    for path, entry in keys:
-        default = yaml_value(entry["default"])
-        cells = [f"`{'.'.join(path)}`", entry["description"], allowed_values(entry), f"`{default}`" if default else ""]
-        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return rows

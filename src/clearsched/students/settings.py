@@ -33,6 +33,19 @@ class BoostedTreesParams(Section):
 
 
 class LimitTreeParams(Section):
-    """The tree that says how many executors a job may hold."""
+    """The tree of the level choice: how many executors a job may hold."""
 
     leaves: int = Field(8, ge=2, le=256, description="leaves, at most")
+
+
+class StudentsParams(Section):
+    """The policies that a person can read."""
+
+    names: tuple[str, ...] = Field(  # of the registry; a section each follows (params.composing)
+        ("rule_list", "boosted_trees"), min_length=1, description="students to fit"
+    )
+    dagger_rounds: int = Field(
+        1, ge=0, le=20, description="rounds in which students run, the teacher answers, and they are fitted again"
+    )
+    dagger_episodes: Count = Field(8, description="training episodes of a round")
+    limit_tree: LimitTreeParams = LimitTreeParams()

@@ -23,7 +23,9 @@ class NetworkParams(Section):
 class CloneParams(Section):
     """Imitation of a heuristic, before the network learns on its own."""
 
-    heuristic: str = Field("best", description="heuristic that is imitated; best: the one that the tuning found best")
+    heuristic: str = Field(  # best, or one of the problem's (params.composing)
+        "best", description="heuristic that is imitated; best: the one that the tuning found best"
+    )
     episodes: Count = Field(16, description="training episodes whose decisions are imitated")
     dagger_rounds: int = Field(
         1, ge=0, le=20, description="rounds in which the clone schedules other episodes and the heuristic corrects it"
@@ -43,13 +45,14 @@ class ImproveParams(Section):
         0.25,
         gt=0,
         le=5,
-        description="mean entropy of the stage choice at the start in nats: a clone that is sure of all tries nothing",
+        description="mean entropy of the first choice at the start in nats: a clone that is sure of all tries nothing",
     )
     horizon: float = Field(
         1.0,
         gt=0,
         le=1000,
-        description="a decision is judged by what follows, discounted to 1/e after so many mean JCTs of the heuristic",
+        description="a decision is judged by what follows, discounted to 1/e after so many times a job's mean stay under "
+        "the heuristic",
     )
     epochs: Count = Field(1, description="passes over the decisions of an iteration")
     batch_size: Count = Field(1024, description="decisions in a step")

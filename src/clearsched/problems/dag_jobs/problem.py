@@ -16,6 +16,7 @@ from clearsched.problems.problem import Choice, Instance, Measure
 if TYPE_CHECKING:
     from clearsched.compiled.scoring import Packed
     from clearsched.problems.dag_jobs.simulator.loop import Compiled
+    from clearsched.section import Section
 
 
 class DagJobs:
@@ -54,13 +55,20 @@ class DagJobs:
             Choice("limit", "level", "How many executors may the job of that stage hold?", FEATURES, unit="executors"),
         )
 
+    @cached_property
+    def sections(self) -> Mapping[str, type[Section]]:
+        """Traces, workload, heuristics."""
+        from clearsched.problems.dag_jobs.sections import SECTIONS
+
+        return SECTIONS
+
     def files(self, traces: Any) -> list[Path]:
         """The files that the source reads."""
         return files_of(traces)
 
     def build(self, params: Any, out: Path) -> list[tuple[str, str]]:
         """Read the source, write the trace, give the account."""
-        from clearsched.problems.dag_jobs.traces import write_from_params
+        from clearsched.problems.dag_jobs.traces.sources import write_from_params
 
         return write_from_params(params, out).lines()
 

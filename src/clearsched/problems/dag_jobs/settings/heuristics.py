@@ -49,3 +49,7 @@ class CappedSrptParams(Section):
     def grid(self) -> Iterator[dict[str, float]]:
         """The settings to try, in order."""
         return ({"p": p, "m": m} for p in self.p for m in self.m)
+
+
+class HeuristicsParams(Section):
+    """Settings that are tried on the validation episodes; the best of each heuristic is kept."""  # sections.py

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clearsched.params.models import BurstyParams, DiurnalParams
+from clearsched.problems.dag_jobs.settings.workload import BurstyParams, DiurnalParams
 
 
 def poisson(generator: np.random.Generator, jobs: int, interarrival_ms: float) -> np.ndarray:

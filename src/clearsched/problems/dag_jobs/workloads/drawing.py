@@ -22,7 +22,7 @@ from clearsched.schemas import write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
-    from clearsched.params.models import WorkloadParams
+    from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
 
 Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 """Profiles and arrivals (ms) of the jobs of an episode, from its random stream."""

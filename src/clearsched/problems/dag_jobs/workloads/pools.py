@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.params.models import SplitFractionsParams, WorkloadParams
+from clearsched.problems.dag_jobs.settings.workload import SplitFractionsParams, WorkloadParams
 from clearsched.problems.dag_jobs.workloads.files import SPLITS
 from clearsched.problems.dag_jobs.workloads.survey import Survey
 

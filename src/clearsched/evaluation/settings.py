@@ -1,0 +1,22 @@
+"""What a user may choose of the comparison: the section `evaluation` of params.yaml."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from clearsched.section import Section
+
+Mode = Literal["argmax", "sampled"]
+
+
+class EvaluationParams(Section):
+    """The comparison on the test episodes."""
+
+    policies: tuple[str, ...] = Field(  # the problem's heuristics, the teacher, the students (params.composing)
+        min_length=1, description="policies compared; a student that students.names does not fit is left out"
+    )
+    mode: Mode = Field("argmax", description="the teacher's choice: its best candidate, or drawn by its probabilities")
+    bootstrap: int = Field(10_000, ge=100, le=10_000_000, description="bootstrap samples of an interval")
+    confidence: float = Field(0.95, gt=0.5, lt=1, description="level of the confidence intervals")

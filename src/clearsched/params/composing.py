@@ -1,0 +1,91 @@
+"""The model of a problem's params.yaml: its own sections, and the common ones with the names that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Literal, Union
+
+from pydantic import Field
+
+from clearsched.errors import ClearschedError
+from clearsched.evaluation.settings import EvaluationParams
+from clearsched.params.models import Params
+from clearsched.problems import DEFAULT, PROBLEMS, find_problem
+from clearsched.problems.problem import Problem
+from clearsched.section import Section, derived, one_of, with_defaults
+from clearsched.students.kinds import STUDENTS
+from clearsched.students.settings import StudentsParams
+from clearsched.teacher.kind import TEACHER
+from clearsched.teacher.settings import CloneParams, TeacherParams
+
+
+@cache
+def params_model(name: str = DEFAULT) -> type[Params]:
+    """The params of a problem.
+
+    Raises:
+        ClearschedError: there is no such problem, or it gives defaults that are not allowed.
+    """
+    problem = find_problem(name)
+    common: dict[str, type[Section]] = {
+        "teacher": _teacher(problem),
+        "students": _students(),
+        "evaluation": _evaluation(problem),
+    }
+    common |= {field: _type_of(Params, field) for field in ("decisions", "figures")}
+    for section, values in problem.overrides.items():
+        if section not in common:
+            raise ClearschedError(f"problem {name}: overrides: {section} is no section that all problems have")
+        common[section] = with_defaults(common[section], values, f"problem {name}: overrides: {section}")
+    own = problem.sections
+    return derived(
+        Params,
+        {
+            "problem": (
+                one_of(PROBLEMS),
+                Field(name, description="what is scheduled; traces, workload and heuristics below are its own"),
+            ),
+            **own,
+            **common,
+        },
+    )
+
+
+def policies_of(problem: Problem) -> tuple[str, ...]:
+    """Every policy that a problem knows: its heuristics, the teacher, the students."""
+    return (*problem.heuristics, TEACHER.name, *STUDENTS)
+
+
+def defaults(problem: str = DEFAULT) -> Params:
+    """The params of an empty file of that problem."""
+    model: Any = params_model(problem)
+    params: Params = model()
+    return params
+
+
+def _teacher(problem: Problem) -> type[TeacherParams]:
+    known = CloneParams.model_fields["heuristic"]
+    names: Any = Union[Literal["best"], one_of(problem.heuristics)]  # noqa: UP007 (the second is no type to mypy)
+    clone = derived(CloneParams, {"heuristic": (names, Field(known.default, description=known.description))})
+    return derived(TeacherParams, {"clone": clone})
+
+
+def _students() -> type[StudentsParams]:
+    known = StudentsParams.model_fields["names"]
+    names: Any = tuple[one_of(STUDENTS), ...]  # type: ignore[misc]
+    field = Field(known.default, min_length=1, description=known.description)
+    sections: Mapping[str, Any] = {name: kind.settings for name, kind in STUDENTS.items()}
+    return derived(StudentsParams, {"names": (names, field), **sections})
+
+
+def _evaluation(problem: Problem) -> type[EvaluationParams]:
+    policies = policies_of(problem)
+    known = EvaluationParams.model_fields["policies"]
+    field = Field(policies, min_length=1, description=known.description)
+    names: Any = tuple[one_of(policies), ...]  # type: ignore[misc]
+    return derived(EvaluationParams, {"policies": (names, field)})
+
+
+def _type_of(model: type[Section], field: str) -> Any:
+    return model.model_fields[field].annotation

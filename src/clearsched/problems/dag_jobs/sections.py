@@ -1,0 +1,38 @@
+"""The sections of params.yaml that DAG jobs own, with what its registries bring: a section a source, a grid a heuristic."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from clearsched.problems.dag_jobs.policies import HEURISTICS
+from clearsched.problems.dag_jobs.settings import heuristics, traces
+from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
+from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, section_of
+from clearsched.section import derived, one_of
+
+
+_SUMMARIES = ". ".join(f"{name}: {source.summary}" for name, source in SOURCES.items())
+
+MixPart = derived(traces.MixPart, {"source": (one_of(SOURCES), Field(description="data set"))})
+
+TracesParams = derived(
+    traces.TracesParams,
+    {
+        "source": (
+            one_of([*SOURCES, "mix"]),
+            Field(DEFAULT, description=f"data set. {_SUMMARIES}. mix: several of these"),
+        ),
+        "mix": (
+            tuple[MixPart, ...],  # type: ignore[valid-type]
+            Field((), description="sources of a mix, used if `source` is mix, with their weights"),
+        ),
+        **{section_of(name): source.settings for name, source in SOURCES.items() if source.settings},
+    },
+)
+
+HeuristicsParams = derived(
+    heuristics.HeuristicsParams,
+    {entry.section: entry.settings for entry in HEURISTICS.values() if entry.settings is not None},
+)
+
+SECTIONS = {"traces": TracesParams, "workload": WorkloadParams, "heuristics": HeuristicsParams}

@@ -1,0 +1,132 @@
+"""What a user may choose of the cluster and of the jobs that arrive: the section `workload` of params.yaml."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clearsched.section import Section
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class EpisodesParams(Section):
+    """How many episodes each split holds; the splits share no random numbers."""
+
+    train: Count = Field(64, description="episodes that teachers and students learn from")
+    validation: Count = Field(32, description="episodes that heuristics are tuned and checkpoints are chosen on")
+    test: Count = Field(64, description="episodes that only the evaluation sees")
+
+
+class CorrectionsParams(Section):
+    """Corrections of known flaws of the published simulator; without them results compare with the literature."""
+
+    work_conserving: bool = Field(
+        False, description="offer idle executors after every event, not only when a job arrives"
+    )
+    right_interpolation: bool = Field(
+        False, description="between two measured numbers of executors, draw from the nearer one more often, not less"
+    )
+    spark_fifo: bool = Field(
+        False, description="FIFO as in Spark: a job keeps its executors until it has no task left to start"
+    )
+
+
+class FaultsParams(Section):
+    """Executors that fail and tasks that straggle, to study robustness; none by default."""
+
+    failures_per_hour: float = Field(0.0, ge=0, le=3600, description="failures of an executor per hour that it runs")
+    recovery_s: float = Field(
+        10.0, ge=0, le=86_400, description="time from the failure of an executor to its return, in seconds"
+    )
+    straggler_probability: float = Field(0.0, ge=0, le=1, description="share of tasks that straggle")
+    straggler_slowdown: float = Field(1.0, ge=1, le=1000, description="how many times longer a straggler runs")
+
+
+class BurstyParams(Section):
+    """Arrivals `bursty`: a Markov-modulated Poisson process of two states, calm and burst."""
+
+    factor: float = Field(5.0, gt=1, le=10_000, description="how many times more jobs arrive in a burst than in a calm")
+    burst_s: float = Field(20.0, gt=0, le=1e7, description="mean length of a burst in seconds")
+    calm_s: float = Field(60.0, gt=0, le=1e7, description="mean length of a calm in seconds")
+
+
+class DiurnalParams(Section):
+    """Arrivals `diurnal`: a Poisson process whose rate follows the time of day as a sine."""
+
+    peak_to_trough: float = Field(4.0, ge=1, le=10_000, description="rate at the busiest hour to that at the quietest")
+    peak_hour: float = Field(14.0, ge=0, le=24, description="busiest time of the day, in hours")
+    start_hour: float | None = Field(
+        None, ge=0, le=24, description="time of the day at which an episode starts, in hours; empty: at random"
+    )
+    day_s: float = Field(
+        86_400.0, gt=0, le=1e7, description="length of a day in seconds; a short day lets few jobs see all of it"
+    )
+
+
+class ReplayParams(Section):
+    """Arrivals `replay`: jobs arrive as they did in the trace, an episode is a run of jobs that followed each other."""
+
+    start_s: float = Field(0.0, ge=0, description="start of the window that episodes are cut from, in seconds")
+    window_s: float | None = Field(None, gt=0, description="length of that window in seconds; empty: to the end")
+    speed: float | None = Field(
+        1.0,
+        gt=0,
+        le=1e9,
+        description="how many times faster time runs than in the trace; empty: so that `load` results",
+    )
+
+
+class SplitFractionsParams(Section):
+    """Shares of the templates (or of the time) that each split gets, where `split` is not seed."""
+
+    train: float = Field(0.6, gt=0, le=1, description="share of the training episodes, relative to the others")
+    validation: float = Field(0.2, gt=0, le=1, description="share of the validation episodes, relative to the others")
+    test: float = Field(0.2, gt=0, le=1, description="share of the test episodes, relative to the others")
+
+
+class WorkloadParams(Section):
+    """The cluster, and the jobs that arrive at it."""
+
+    executors: int = Field(10, ge=1, le=10_000, description="executors of the cluster")
+    arrivals: Literal["poisson", "batch", "bursty", "diurnal", "replay"] = Field(
+        "poisson",
+        description="poisson: one job after another at random; batch: all jobs at time 0; bursty: bursts and calms; "
+        "diurnal: the rate follows the time of day; replay: as in the trace",
+    )
+    jobs: int = Field(40, ge=1, le=100_000, description="jobs in an episode")
+    load: float = Field(
+        0.85,
+        gt=0,
+        lt=2,
+        description="offered load of the arrivals: executor time that jobs ask for per executor time there is",
+    )
+    mean_interarrival_s: float | None = Field(
+        None, gt=0, description="mean time between arrivals in seconds; empty: computed from `load`"
+    )
+    bursty: BurstyParams = BurstyParams()
+    diurnal: DiurnalParams = DiurnalParams()
+    replay: ReplayParams = ReplayParams()
+    split: Literal["seed", "template", "time"] = Field(
+        "seed",
+        description="seed: all splits draw from all jobs; template: from disjoint sets of queries, so that the test's "
+        "are unseen; time: training from the trace's first jobs, the test from its last",
+    )
+    split_fractions: SplitFractionsParams = SplitFractionsParams()
+    moving_delay_s: float = Field(2.0, ge=0, le=3600, description="time an executor takes to change jobs, in seconds")
+    warmup_delay_s: float = Field(
+        1.0,
+        ge=0,
+        le=3600,
+        description="time a first task lasts longer where none was measured on a fresh executor, in seconds",
+    )
+    durations: Literal["sampled", "mean"] = Field(
+        "sampled", description="task durations: drawn from the measured ones, or their mean"
+    )
+    idling: bool = Field(
+        True, description="whether learned policies may leave executors idle, or answer none; heuristics always may"
+    )
+    episodes: EpisodesParams = EpisodesParams()
+    corrections: CorrectionsParams = CorrectionsParams()
+    faults: FaultsParams = FaultsParams()

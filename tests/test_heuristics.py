@@ -1,4 +1,4 @@
-"""Each heuristic on instances small enough to know its answers by hand; the tuning; the registry of policies."""
+"""Each heuristic on instances small enough to know its answers by hand; the registry; the tuning."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clearsched.policies import CompiledPolicy, heuristic, load_policy
 
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json
+from clearsched.heuristics import tune
+from clearsched.heuristics.tuning import grid
 from clearsched.params import Params, parse
-from clearsched.problems.dag_jobs.policies import HEURISTICS
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
+from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
+from clearsched.problems.dag_jobs.simulator.dispatch import MOST_PARAMETERS, choose_heuristic, reads_work
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.traces import Trace, write_trace
-from clearsched.problems.dag_jobs.tuning import grid, tune
 from clearsched.problems.dag_jobs.workloads import build, read_workloads
+from clearsched.problems.policy import CompiledPolicy
+from clearsched.registry import load
 from clearsched.schemas import TUNING, read_table
 from toys import decision_rows, stage, toy_trace, toy_workload
 
@@ -155,22 +160,39 @@ def test_a_choice_that_is_only_looked_at_changes_nothing() -> None:
 
 def test_names_and_settings() -> None:
     assert set(HEURISTICS) == {"fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"}
-    policy = load_policy("capped_srpt", {"capped_srpt": {"p": 0.25, "m": 2}, "wsjf": {"alpha": 1}})
+    policy = heuristic("capped_srpt", p=0.25, m=2)
     assert (policy.name, policy.kind, policy.mode, policy.settings) == (
         "capped_srpt",
         "heuristic",
         "argmax",
         {"p": 0.25, "m": 2.0},
     )
-    assert load_policy("fair").settings == {}
-    assert load_policy("weighted_fair").settings == {"alpha": -1.0}
+    assert heuristic("capped_srpt").settings == {"p": 0.4, "m": 3.0}
+    assert heuristic("fair").settings == {}
+    assert heuristic("weighted_fair").settings == {"alpha": -1.0}
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(ClearschedError, match=r"unknown policy 'fare': known are .*; did you mean fair\?"):
-        load_policy("fare")
+    with pytest.raises(ClearschedError, match=r"'fare'.*known are .*; did you mean fair\?"):
+        heuristic("fare")
     with pytest.raises(ClearschedError, match="fifo has no parameter alpha"):
         heuristic("fifo", alpha=1.0)
+
+
+def test_the_loop_runs_each_entry_of_the_registry() -> None:
+    """What is generated for the loop calls the entry's function with its parameters, in their order."""
+    trace = toy_trace([[even(8, 10)], [even(2, 10)], [even(5, 20)]])
+    given = {"alpha": -0.7, "p": 0.3, "m": 1.7}
+    assert LEARNED not in CODES.values()
+    for name, entry in HEURISTICS.items():
+        simulation = Simulation(compile_profiles(trace), toy_workload([0, 0, 0], 10))
+        assert simulation.advance()
+        values = list(entry.defaults) if name == "fair" else [given[parameter] for parameter in entry.parameters]
+        parameters = np.array([*values, *[np.nan] * (MOST_PARAMETERS - len(values))])
+        wanted = load(entry.function)(simulation.state, *values)
+        assert choose_heuristic(simulation.state, CODES[name], parameters) == wanted, name
+    assert not reads_work(CODES["fifo"]) and not reads_work(CODES["fair"]) and reads_work(CODES["sjf_cp"])
+    assert reads_work(LEARNED)
 
 
 # Tuning ------------------------------------------------------------------------------------------------------------
@@ -187,7 +209,7 @@ def params() -> Params:
 
 
 def test_the_grid() -> None:
-    settings = list(grid(params()))
+    settings = list(grid(PROBLEM, params().heuristics))
     assert [values for name, values in settings if name == "wsjf"] == [{"alpha": a} for a in (-1, -0.5, 0, 0.5, 1)]
     assert [values for name, values in settings if name == "capped_srpt"] == [
         {"p": p, "m": m} for p in (0.4, 0.8) for m in (1, 3)
@@ -209,19 +231,19 @@ def test_tuning_keeps_the_best(tmp_path: Path) -> None:
     assert len(rows) == 3 + 2 * 5 + 2 * 4
     profiles = compile_profiles(toy_trace([[even(8, 1), even(4, 1, (0,))], [even(30, 1)], [even(2, 3)]]))
     episodes = read_workloads(workloads).split("validation")
-    for row, (name, values) in zip(rows, grid(params()), strict=True):
+    for row, (name, values) in zip(rows, grid(PROBLEM, params().heuristics), strict=True):
         assert row["policy"] == name
-        results = heuristic(name, **values).run(profiles, episodes)
-        assert row["mean_jct_s"] == pytest.approx(np.mean([result.avg_jct_s for result in results]))
+        results = heuristic(name, **values).run(DagJobsInstance(profiles), episodes)
+        assert row["mean"] == pytest.approx(np.mean([result.avg_jct_s for result in results]))
     means = {}
     for name in HEURISTICS:
         own = [row for row in rows if row["policy"] == name]
         chosen = [row for row in own if row["chosen"]]
         assert len(chosen) == 1
-        means[name] = min(row["mean_jct_s"] for row in own)
-        assert chosen[0]["mean_jct_s"] == means[name]
+        means[name] = min(row["mean"] for row in own)
+        assert chosen[0]["mean"] == means[name]
         assert chosen[0]["setting"] == ", ".join(f"{key}={value:g}" for key, value in tuned[name].items())
-        assert dict(load_policy(name, tuned).settings) == tuned[name]
+        assert dict(heuristic(name, **tuned[name]).settings) == tuned[name]
     assert tuned["best"] == min(means, key=means.__getitem__)
-    assert tuned["validation_jct_s"] == pytest.approx(means)
+    assert tuned["validation"] == pytest.approx(means)
     assert returned[0]["best"] == tuned["best"]

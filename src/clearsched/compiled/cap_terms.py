@@ -30,7 +30,7 @@ class CapTerms(NamedTuple):
 
 
 def pack_cap_terms(terms: Sequence[Mapping[str, Any]], names: Sequence[str], where: str) -> CapTerms:
-    """Pack terms such as {"times": 3, "job_sqrt_share": 1}.
+    """Pack terms such as {"times": 3, "sqrt_share": 1}.
 
     Args:
         terms: each a coefficient under `times` (1 if it is not there) and powers by feature.

@@ -312,7 +312,7 @@ def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
     """Describe the pending decision of `state` as decision b of a graph that holds b decisions.
 
     Args:
-        state: after `survey`; borrowed (`arena.py`), since it is passed on for each job.
+        state: after `survey`; borrowed (`compiled.arena`), since it is passed on for each job.
         out: buffers with room for it, borrowed.
         node_of: int64[stages of the state], overwritten.
         b: position of the decision.

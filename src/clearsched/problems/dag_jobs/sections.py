@@ -10,7 +10,6 @@ from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, section_of
 from clearsched.section import derived, one_of
 
-
 _SUMMARIES = ". ".join(f"{name}: {source.summary}" for name, source in SOURCES.items())
 
 MixPart = derived(traces.MixPart, {"source": (one_of(SOURCES), Field(description="data set"))})

@@ -1,7 +1,7 @@
 """The shape of what a Gymnasium environment shows and takes: padded arrays of fixed size, and their spaces.
 
-C `max_candidates`, R the rows of an action (C, and one more with `idling`), L `limit_levels`; a graph has V `max_nodes`,
-M `max_edges` and A `max_jobs`.
+C `max_candidates`, R the rows of an action (C, and one more with `idling`), L `limit_levels`; a graph has V
+`max_nodes`, M `max_edges` and A `max_jobs`.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ import numpy as np
 from pydantic import ValidationError
 
 from clearsched.errors import ClearschedError, TraceError, WorkloadError
-from clearsched.params.models import WorkloadParams
 from clearsched.problems.dag_jobs import traces
 from clearsched.problems.dag_jobs.gym.layout import Layout, make_layout
+from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload

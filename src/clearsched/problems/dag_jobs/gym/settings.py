@@ -121,7 +121,12 @@ class Settings:
 
     @cached_property
     def layout(self) -> Layout:
-        """Sizes of observations and actions."""
+        """Sizes of observations and actions.
+
+        Raises:
+            ClearschedError: episodes cannot be drawn; it is told here, since an environment asks for it when it is made.
+        """
+        _ = self._plan
         return make_layout(
             self.profiles,
             self.jobs,

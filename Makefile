@@ -45,10 +45,11 @@ format: install-dev  ## put the code into that style
 typecheck: install-dev  ## check types: mypy
 	@mypy
 
-params: install  ## write params.yaml, its schema and docs/params.md from the models in src/clearsched/params/models.py
+params: install  ## write params.yaml, its schema, docs/params.md and dvc.yaml from the models and registries
 	@clearsched params default --out params.yaml
 	@clearsched params schema --out docs/params.schema.json
 	@clearsched params docs --out docs/params.md
+	@clearsched params dvc --out dvc.yaml
 
 sync: install  ## after `dvc checkout` or `dvc pull`: tell Snakemake that these results belong to these params
 	@dvc status --quiet || { echo "make sync: the results do not belong to these params: see 'dvc status', run 'dvc repro'" >&2; exit 2; }

@@ -26,6 +26,7 @@ import numpy as np
 from settings import MOVING_DELAY_MS, RESULTS, SETTINGS, WARMUP_DELAY_MS, Setting, Stopwatch, command, load
 
 from clearsched.figures import style
+from clearsched.figures.settings import DEFAULT_DPI
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.replay import Chunk, ReplayStatistics, replay
@@ -197,7 +198,7 @@ def main(arguments: argparse.Namespace, profiles: Profiles) -> None:
         if arguments.jobs:
             drawings["jobs"] = draw_jobs(job_curve(arguments.profiles, arguments.jobs))
         for name, drawing in drawings.items():
-            for path in style.save(drawing, arguments.out / name, style.DEFAULT_DPI):
+            for path in style.save(drawing, arguments.out / name, DEFAULT_DPI):
                 print(path)
 
 

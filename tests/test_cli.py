@@ -14,7 +14,9 @@ import typer
 from typer.testing import CliRunner
 
 from clearsched.cli import app
-from clearsched.params import Params, settings, stage_values, write_stage
+from clearsched.params import defaults, load_stage, settings, stage_values, write_stage
+from clearsched.params.reference import default_yaml, json_schema
+from clearsched.problems import PROBLEMS
 
 HEAVY = (
     "torch",
@@ -47,7 +49,9 @@ def test_every_stage_has_its_commands() -> None:
     paths = {" ".join(path) for path in commands()}
     assert paths >= {
         "simulate",
+        "problems",
         "params check",
+        "params dvc",
         "params schema",
         "params docs",
         "params stage",
@@ -105,6 +109,8 @@ def test_version() -> None:
     ("arguments", "part"),
     [
         (("params", "check", "none.yaml"), "none.yaml: no such file"),
+        (("params", "default", "--problem", "dag_job"), "did you mean dag_jobs?"),
+        (("problems", "dag_job"), "did you mean dag_jobs?"),
         (("params", "stage", "trace", "seed=1", "--out", "x.json"), "unknown stage 'trace'"),
         (("params", "stage", "traces", "seed", "--out", "x.json"), "seed: expected key=JSON"),
         (("traces", "validate", "none.parquet"), "none.parquet: no such file"),
@@ -138,14 +144,66 @@ def test_params_stage_writes_what_the_workflow_needs(tmp_path: Path) -> None:
     written = json.loads(out.read_text())
     assert (written["seed"], written["workload"]["jobs"]) == (5, 3)
     again = tmp_path / "again.json"
-    values = settings({**stage_values(Params(), "workloads"), "seed": 5, "workload": {"jobs": 3}})
+    values = settings({**stage_values(defaults(), "workloads"), "seed": 5, "workload": {"jobs": 3}})
     assert run("params", "stage", "workloads", *values, "--out", str(again)).returncode == 0
     assert again.read_bytes() == out.read_bytes()
 
 
 def test_a_stage_command_refuses_the_params_of_another_stage(tmp_path: Path) -> None:
     path = tmp_path / "figures.json"
-    write_stage(stage_values(Params(), "figures"), "figures", path)
+    write_stage(stage_values(defaults(), "figures"), "figures", path)
     answer = run("traces", "build", "--params", str(path), "--out", str(tmp_path / "trace.parquet"))
     assert answer.returncode == 2
     assert "the stage traces needs the sections traces" in answer.stderr
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_problem_is_told_and_described(problem: str, tmp_path: Path) -> None:
+    """What is printed for it is a file that its params are read from."""
+    path = tmp_path / "params.yaml"
+    assert run("params", "default", "--problem", problem, "--out", str(path)).returncode == 0
+    assert path.read_text("utf-8") == default_yaml(problem)
+    assert f"problem {problem}" in run("params", "check", str(path)).stdout
+    assert json.loads(run("params", "schema", "--problem", problem).stdout) == json_schema(problem)
+    told = run("problems", problem).stdout
+    assert told.startswith(f"{problem}: ")
+    for part in ("choices", "measures", "heuristics", "sources", "students", "figures"):
+        assert f"  {part}\n" in told
+    for name in (*defaults(problem).evaluation.policies, defaults(problem).traces.source):
+        assert name in told or name == "teacher"
+
+
+def test_a_file_can_be_checked_for_another_problem(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(default_yaml())
+    for problem in PROBLEMS:
+        assert (
+            run("params", "scenario", str(path), "--problem", problem).stdout.strip()
+            == defaults(problem).named().scenario
+        )
+
+
+def test_a_section_of_another_problem_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    for problem in PROBLEMS:
+        if problem == "dag_jobs":
+            continue
+        path = tmp_path / "params.yaml"
+        path.write_text(f"problem: {problem}\nworkload: {{moving_delay_s: 1.0}}\n")
+        answer = run("params", "check", str(path))
+        assert answer.returncode == 2
+        line = f"workload.moving_delay_s: is a key of the problem dag_jobs, and this file's problem is {problem}"
+        assert answer.stderr == f"clearsched: {path}: {line}\n"
+
+
+def test_traces_build_tells_what_was_read(tmp_path: Path) -> None:
+    """The account is the problem's; the command prints it."""
+    path, out = tmp_path / "traces.json", tmp_path / "trace.parquet"
+    values = stage_values(defaults(), "traces")
+    values["traces"] |= {"source": "synthetic", "synthetic": {"jobs": 7}}
+    write_stage(values, "traces", path)
+    assert load_stage(path, "traces").problem == "dag_jobs"
+    answer = run("traces", "build", "--params", str(path), "--out", str(out))
+    assert answer.returncode == 0, answer.stderr
+    assert f"{out}: jobs of synthetic" in answer.stdout
+    assert "jobs" in answer.stdout and "7" in answer.stdout
+    assert out.is_file()

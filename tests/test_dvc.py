@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from clearsched.params import defaults
 from clearsched.params.reference import default_yaml
 from clearsched.params.scenarios import merge
 
@@ -52,6 +53,27 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(folder, "dvc", "import-url", str(origin), RAW)
     run(folder, "dvc", "repro", "traces")
     return folder
+
+
+def listed_stages(folder: Path, params: dict) -> list[str]:
+    """The stages that DVC has under some params, in a folder that it calls its own."""
+    (folder / ".dvc").mkdir(exist_ok=True)
+    for name in ("dvc.yaml", ".dvc/config"):
+        shutil.copy2(ROOT / name, folder / name)
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    run(folder, "git", "init", "--quiet")
+    return [line.split()[0] for line in run(folder, "dvc", "stage", "list").splitlines()]
+
+
+@pytest.mark.parametrize("names", [["rule_list", "boosted_trees"], ["boosted_trees"]])
+def test_a_student_that_is_dropped_from_params_is_no_stage(tmp_path: Path, names: list[str]) -> None:
+    """Nothing else names a student, so `dvc repro` does not ask for the one that is gone."""
+    params = merge(yaml.safe_load(default_yaml()), {"students": {"names": names}})
+    stages = listed_stages(tmp_path, params)
+    fits = [f"students@{name}" for name in names]
+    assert stages == ["traces", "teacher", "decisions", *fits, "evaluation", "figures"]
+    text = (tmp_path / "dvc.yaml").read_text("utf-8")
+    assert not [name for name in defaults().students.names if name in text]
 
 
 @pytest.mark.workflow

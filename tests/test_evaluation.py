@@ -2,33 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
 import numpy as np
-import pyarrow as pa
 import pytest
 
+from clearsched import schemas
+from clearsched.compiled.feature import Feature
+from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
-from clearsched.evaluation import comparison, fidelity, rollouts, show, text
+from clearsched.evaluation import comparison, fidelity, policies, rollouts, show, text
+from clearsched.evaluation.run import metrics
+from clearsched.evaluation.settings import EvaluationParams
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference, standard_error
+from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.recording.lanes import assign_executors
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE
+from clearsched.problems.problem import NONE, Choice, Heuristic, Measure, Problem
+from clearsched.registry import Look, Registry
 from clearsched.schemas import COMPARISON, FIDELITY, conform
+from clearsched.students.kinds import STUDENTS
 
 BOOTSTRAP = comparison.Bootstrap(seed=1, confidence=0.95, resamples=999)
+DAG_JOBS = find_problem("dag_jobs")
 
 
-class Result:
-    """An episode of one job with a given completion time."""
-
-    def __init__(self, jct_s: float) -> None:
-        self.jct_s = np.array([jct_s])
-        self.arrival_ms = np.zeros(1, np.int64)
-        self.avg_jct_s = jct_s
-        self.makespan_s = jct_s
-        self.num_decisions, self.num_tasks, self.tasks = 1, 1, None
+def _heuristic(name: str, label: str) -> Heuristic:
+    return Heuristic(name, label, Look("#000000", "o"), "nowhere:at_all", (), (), "a rule", "a paper")
 
 
-def rollout(name: str, kind: str, times: list[float]) -> rollouts.Rollout:
-    return rollouts.Rollout(name, kind, "argmax", [Result(time) for time in times])
+GAIN = Measure("gain", "", "money made", "gain", lower_is_better=False)
+LATE = Measure("late_share", "", "share of jobs that are late", "late")
+POWER = Measure("power_kw", "kW", "power drawn", "power", lower_is_better=False)
+SHOP: Any = SimpleNamespace(
+    name="shop",
+    measures=(GAIN, LATE, POWER, Measure("hidden", "", "told by nobody", "hidden", compared=False)),
+    choices=(Choice("order", "rank", "Which order?", (Feature("size", "", "size"),), none="rest"),),
+    heuristics=Registry("heuristic", (_heuristic("first", "first come"), _heuristic("large", "large first"))),
+    yardsticks=("first",),
+)
+"""A problem of other measures: more gain is better, and nothing of DAG jobs is there."""
+
+
+class Result(NamedTuple):
+    """What came of an episode."""
+
+    measures: Mapping[str, float]
+    num_decisions: int = 1
+
+
+class Runner(NamedTuple):
+    """A policy as far as a comparison asks."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, float]
+    mode: str = "argmax"
+
+    def run(self, instance: object, episodes: list[object], *, record: bool = False) -> list[Result]:
+        """One episode's time in each."""
+        return [Result({"jct_s": 1.0, "makespan_s": 1.0, "num_tasks": 1}) for _ in episodes]
+
+
+def rollout(name: str, kind: str, times: list[float], settings: Mapping[str, float] | None = None) -> rollouts.Rollout:
+    """One of DAG jobs with the mean JCT of each episode."""
+    results = [Result({"jct_s": time, "makespan_s": 2 * time, "num_tasks": 1.0}) for time in times]
+    return rollouts.Rollout(Runner(name, kind, settings or {}), results, DAG_JOBS.measures)
+
+
+def shop_rollout(name: str, kind: str, gain: list[float], late: list[float]) -> rollouts.Rollout:
+    results = [
+        Result({"gain": g, "late_share": share, "power_kw": 100 * g, "hidden": 0.0})
+        for g, share in zip(gain, late, strict=True)
+    ]
+    return rollouts.Rollout(Runner(name, kind, {}), results, SHOP.measures)
 
 
 def test_standard_error_by_hand() -> None:
@@ -75,80 +125,245 @@ def test_unequal_numbers_of_episodes_are_refused() -> None:
         paired_difference(np.ones(3), np.ones(4), generator(1))
 
 
+LABELS = ("teacher", "tuned capped SRPT")
+
+
 @pytest.mark.parametrize(
     ("low", "mean", "high", "outcome"),
     [(0.2, 1.3, 2.3, "loses"), (-3.0, -2.0, -1.0, "wins"), (-0.5, 0.2, 0.9, "no difference shown")],
 )
 def test_verdicts_say_who_wins(low: float, mean: float, high: float, outcome: str) -> None:
-    verdict = comparison.Verdict("teacher", "capped_srpt", Interval(mean, low, high, 0.1, 30))
+    interval = Interval(mean, low, high, 0.1, 30)
+    verdict = comparison.Verdict("teacher", "capped_srpt", LABELS, interval)
     assert verdict.outcome == outcome
     assert str(verdict).startswith("teacher: ") and str(verdict).endswith(outcome)
+    other = comparison.Verdict("teacher", "capped_srpt", LABELS, interval, lower_is_better=False)
+    assert other.outcome == {"wins": "loses", "loses": "wins"}.get(outcome, outcome)
 
 
-def test_verdict_in_words() -> None:
-    verdict = comparison.Verdict("teacher", "capped_srpt", Interval(1.3, 0.2, 2.3, 0.1, 30))
-    assert str(verdict) == "teacher: 1.3 % above tuned capped SRPT (95 % CI 0.2 to 2.3): loses"
+@pytest.mark.parametrize(
+    ("interval", "unit", "words"),
+    [
+        ((1.3, 0.2, 2.3), "%", "1.3 % above tuned capped SRPT (95 % CI 0.2 to 2.3): loses"),
+        ((-2.0, -3.0, -1.0), "%", "2.0 % below tuned capped SRPT (95 % CI 1.0 to 3.0): wins"),
+        ((0.2, -0.5, 0.9), "s", "0.20 s above tuned capped SRPT (95 % CI -0.50 to +0.90): no difference shown"),
+        ((0.2, np.nan, np.nan), "", "0.20 above tuned capped SRPT (no 95 % CI: one episode): no difference shown"),
+    ],
+)
+def test_verdict_in_words(interval: tuple[float, float, float], unit: str, words: str) -> None:
+    verdict = comparison.Verdict("teacher", "capped_srpt", LABELS, Interval(*interval, 0.1, 30), unit)
+    assert str(verdict) == f"teacher: {words}"
 
 
 def test_the_reference_is_chosen_by_validation() -> None:
-    assert comparison.reference_policy({"best": "wsjf"}) == "wsjf"
-    assert comparison.reference_policy({}) == "capped_srpt"
+    assert policies.reference_policy(DAG_JOBS, {"best": "wsjf"}) == "wsjf"
+    assert policies.reference_policy(DAG_JOBS, {}) == "capped_srpt"
 
 
 def test_comparison_has_paired_differences_and_is_sorted() -> None:
     base = np.linspace(50.0, 150.0, 30)
     runs = [
         rollout("fair", "heuristic", list(base + 10.0)),
-        rollout("capped_srpt", "heuristic", list(base)),
+        rollout("capped_srpt", "heuristic", list(base), {"p": 0.4, "m": 3.0}),
         rollout("teacher", "teacher", list(base - 1.0)),
     ]
-    table = comparison.compare(runs, "capped_srpt", {"capped_srpt": {"p": 0.4, "m": 3.0}}, BOOTSTRAP)
+    table = comparison.compare(DAG_JOBS, runs, "capped_srpt", BOOTSTRAP)
     conform(table, COMPARISON, "test")
     assert table["policy"].to_pylist() == ["teacher", "capped_srpt", "fair"]
-    assert table["difference_s"].to_pylist() == pytest.approx([-1.0, 0.0, 10.0])
+    assert table["difference"].to_pylist() == pytest.approx([-1.0, 0.0, 10.0])
     assert table["difference_percent"].to_pylist() == pytest.approx([-1.0, 0.0, 10.0])
+    assert table["worst"].to_pylist() == pytest.approx([149.0, 150.0, 160.0])
     assert table["settings"].to_pylist()[1] == "p=0.4, m=3"
+    assert set(table["measure"].to_pylist()) == {"jct_s"}, "the others of DAG jobs are not compared"
 
 
-def test_bar_for_the_teacher_is_told_plainly() -> None:
-    base = np.linspace(50.0, 150.0, 30)
-    noise = np.random.default_rng(1).normal(0.0, 0.3, 30)
-
-    def bar(teacher: np.ndarray) -> str:
-        runs = [
-            rollout("weighted_fair", "heuristic", list(base * 1.15)),
-            rollout("capped_srpt", "heuristic", list(base)),
-            rollout("teacher", "teacher", list(teacher + noise)),
-        ]
-        found = comparison.verdicts(runs, "capped_srpt", BOOTSTRAP)
-        sentence = comparison.teacher_bar(found, "teacher")
-        assert sentence is not None
-        return sentence
-
-    assert "met: it beats" in bar(base) and "NOT" not in bar(base)
-    assert "NOT met" in bar(base * 1.05)
-    assert "does not beat" in bar(base * 1.2)
+def shop_runs() -> list[rollouts.Rollout]:
+    noise = np.random.default_rng(1).normal(0.0, 0.001, 20)
+    return [
+        shop_rollout("first", "heuristic", [0.5] * 20, [0.0] * 20),
+        shop_rollout("large", "heuristic", [0.3] * 20, [0.25] * 20),
+        shop_rollout("teacher", "teacher", list(0.6 + noise), [0.0] * 19 + [0.2]),
+        shop_rollout("rule_list", "student", list(0.4 + noise), [0.1] * 20),
+    ]
 
 
-def test_table_text_holds_the_numbers_and_units() -> None:
-    runs = [rollout("capped_srpt", "heuristic", [10.0, 12.0]), rollout("teacher", "teacher", [9.0, 11.5])]
-    table = comparison.compare(runs, "capped_srpt", {}, BOOTSTRAP)
-    words = text.render(table, [], FIDELITY.empty_table(), text.Setting(2, (3, 3), 5), BOOTSTRAP)
-    assert "2 test episodes of 3 jobs on 5 executors" in words
-    assert "JCT (s)" in words and "11.0" in words and "-0.75" in words
+def test_where_more_is_better_the_largest_comes_first_and_wins() -> None:
+    runs = shop_runs()
+    table = comparison.compare(SHOP, runs, "first", BOOTSTRAP)
+    rows = table.to_pylist()
+    best = ["teacher", "first", "rule_list", "large"]
+    assert [row["policy"] for row in rows] == 3 * best, "each measure in the order of the objective"
+    assert [row["measure"] for row in rows] == 4 * ["gain"] + 4 * ["late_share"] + 4 * ["power_kw"]
+    by_place = {(row["measure"], row["policy"]): row for row in rows}
+    assert by_place["gain", "teacher"]["worst"] == min(runs[2].objective), "the least gain is the worst"
+    assert by_place["late_share", "teacher"]["worst"] == 0.2
+    assert by_place["late_share", "large"]["difference_percent"] is None, "the reference is never late"
+    outcomes = {item.policy: item.outcome for item in comparison.verdicts(SHOP, runs, "first", BOOTSTRAP)}
+    assert outcomes == {"teacher": "wins", "rule_list": "loses"}
+
+
+def test_against_a_mean_of_zero_differences_have_the_unit_of_the_objective() -> None:
+    zero = rollout("fair", "heuristic", [0.0, 0.0, 0.0])
+    found = comparison.verdict(DAG_JOBS, rollout("teacher", "teacher", [1.0, 2.0, 3.0]), zero, BOOTSTRAP)
+    assert (found.difference.mean, found.unit) == (2.0, "s")
+
+
+def test_text_of_dag_jobs_to_the_byte() -> None:
+    runs = [
+        rollout("capped_srpt", "heuristic", [10.0, 12.0], {"p": 0.4, "m": 3.0}),
+        rollout("teacher", "teacher", [9.0, 11.5]),
+    ]
+    table = comparison.compare(DAG_JOBS, runs, "capped_srpt", BOOTSTRAP)
+    rows = [
+        {"policy": "rule_list", "choice": choice, "decisions_of": of, "decisions": 1234, "top1": 0.5}
+        | {"same_group": 0.75 if choice == "stage" else None, "level_error": None if choice == "stage" else 0.5}
+        for choice, of in (("stage", "all"), ("stage", "kept_local"), ("limit", "real"))
+    ]
+    faithful = FIDELITY.empty_table().from_pylist(rows, schema=FIDELITY)
+    found = comparison.verdicts(DAG_JOBS, runs, "capped_srpt", BOOTSTRAP)
+    words = text.render(
+        DAG_JOBS, table, found, faithful, "2 test episodes of 3 jobs on 5 executors", comparison.Bootstrap()
+    )
+    assert (
+        words
+        == """\
+Mean job completion time (JCT) over 2 test episodes of 3 jobs on 5 executors; lower is better.
+CI: 95 % bootstrap interval over episodes. Difference: same episodes, paired, to tuned capped SRPT,
+the strongest heuristic on the validation episodes.
+
+policy             kind       settings    choice  JCT (s)          CI (s)  difference (s)          CI (s)   (%)
+-----------------  ---------  ----------  ------  -------  --------------  --------------  --------------  ----
+teacher            teacher                argmax    10.25   9.00 to 11.50           -0.75  -1.00 to -0.50  -6.8
+tuned capped SRPT  heuristic  p=0.4, m=3  argmax    11.00  10.00 to 12.00       reference
+
+* teacher: 6.8 % below tuned capped SRPT (95 % CI 4.5 to 9.1): wins
+
+Fidelity to the teacher on its logged held-out decisions with two candidates or more \
+(kept local: the freed executor stays on its job):
+
+student    choice  decisions of  decisions  first choice  same job  limit error (executors)
+---------  ------  ------------  ---------  ------------  --------  -----------------------
+rule list  stage   all               1,234        50.0 %    75.0 %                        -
+rule list  stage   kept local        1,234        50.0 %    75.0 %                        -
+rule list  limit   real              1,234        50.0 %         -                     0.50
+"""
+    )
+
+
+def test_text_of_a_problem_with_other_measures() -> None:
+    runs = shop_runs()
+    table = comparison.compare(SHOP, runs, "first", BOOTSTRAP)
+    rows = [
+        {"policy": "rule_list", "choice": "order", "decisions_of": of, "decisions": 9, "top1": 0.5}
+        for of in ("all", "none")
+    ]
+    faithful = FIDELITY.empty_table().from_pylist(rows, schema=FIDELITY)
+    lines = text.render(SHOP, table, [], faithful, "20 episodes", BOOTSTRAP).splitlines()
+    assert lines[0] == "Money made (gain) over 20 episodes; higher is better."
+    assert "gain" in lines[4] and "CI  difference" in lines[4] and "()" not in lines[4], "a ratio has no unit"
+    assert lines[7].split()[:2] == ["first", "come"] and "0.500" in lines[7]
+    block = lines[lines.index("Other measures") :]
+    titles = [line for line in block if line.endswith("is better")]
+    assert titles == [
+        "Money made; higher is better",
+        "Share of jobs that are late; lower is better",
+        "Power drawn (kW); higher is better",
+    ]
+    late = block[block.index(titles[1]) + 2 :]
+    assert late[0].split() == ["policy", "late", "CI", "worst", "episode"]
+    assert late[2].split()[-1] == "0.200" and late[2].startswith("teacher")
+    assert "(none: rest):" in "\n".join(lines)
+    assert lines[-4].split() == ["student", "choice", "decisions", "of", "decisions", "first", "choice"]
+    assert lines[-1].split() == ["rule", "list", "order", "none", "9", "50.0", "%"]
+
+
+@pytest.mark.parametrize(
+    ("largest", "places"), [(250.0, 1), (99.0, 2), (1.0, 2), (0.5, 3), (0.049, 4), (0.0, 2), (1e-30, 9)]
+)
+def test_three_or_four_digits_matter(largest: float, places: int) -> None:
+    assert text.decimals(largest) == places
+
+
+def test_metrics_are_told_by_measure() -> None:
+    table = comparison.compare(SHOP, shop_runs(), "first", BOOTSTRAP)
+    row = {"policy": "rule_list", "choice": "order", "decisions_of": "all", "decisions": 9, "top1": 1 / 3}
+    found = metrics(SHOP, table, FIDELITY.empty_table().from_pylist([row], schema=FIDELITY))
+    assert found["large"] == {
+        "gain": 0.3, "ci_low": 0.3, "ci_high": 0.3, "difference_percent": -40.0, "late_share": 0.25, "power_kw": 30.0
+    }  # fmt: skip
+    assert found["rule_list"]["order_top1"] == 0.3333
+
+
+def test_episodes_have_a_column_for_each_measure() -> None:
+    table = rollouts.episode_table([shop_rollout("first", "heuristic", [1.0, 2.0], [0.0, 0.5])])
+    conform(table, schemas.episodes(SHOP.measures), "test")
+    assert table["late_share"].to_pylist() == [0.0, 0.5] and table["power_kw"].to_pylist() == [100.0, 200.0]
 
 
 def test_policies_of_the_same_name_and_missing_episodes_are_refused() -> None:
-    class Fake:
-        name, kind, mode = "fair", "heuristic", "argmax"
-
-        def run(self, profiles: object, workloads: list[object], *, record_tasks: bool = False) -> list[Result]:
-            return [Result(1.0) for _ in workloads]
-
+    fair, instance = Runner("fair", "heuristic", {}), SimpleNamespace()
     with pytest.raises(ClearschedError, match="twice"):
-        rollouts.roll_out([Fake(), Fake()], None, [object()])
+        rollouts.roll_out(DAG_JOBS, [fair, fair], instance, [object()])  # type: ignore[arg-type]
     with pytest.raises(ClearschedError, match="no test episodes"):
-        rollouts.roll_out([Fake()], None, [])
+        rollouts.roll_out(DAG_JOBS, [fair], instance, [])  # type: ignore[arg-type]
+    (run,) = rollouts.roll_out(DAG_JOBS, [fair], instance, [object()])  # type: ignore[arg-type]
+    assert (run.name, run.kind, run.objective.tolist()) == ("fair", "heuristic", [1.0])
+
+
+def test_policies_are_called_what_their_registries_say() -> None:
+    known = policies.policies_of(DAG_JOBS)
+    assert [policies.label(DAG_JOBS, name) for name in ("wsjf", "teacher", "rule_list", "my_own")] == [
+        "tuned weighted SJF",
+        "teacher",
+        "rule list",
+        "my own",
+    ]
+    assert [known[name].kind for name in ("fifo", "teacher", "rule_list")] == ["heuristic", "teacher", "student"]
+    with pytest.raises(ClearschedError, match="did you mean capped_srpt"):
+        _ = known["caped_srpt"]
+    taken: Any = SimpleNamespace(heuristics=Registry("heuristic", (_heuristic("teacher", "a usurper"),)))
+    with pytest.raises(ClearschedError, match="policy teacher: stands twice"):
+        policies.policies_of(taken)
+
+
+def test_a_student_that_is_listed_and_not_fitted_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the registry: a kind that was added to it is left out like the others."""
+    third = STUDENTS["rule_list"]._replace(name="third", label="a third")
+    monkeypatch.setattr(policies, "STUDENTS", Registry("student", (*STUDENTS.values(), third)))
+    loaded: list[tuple[str, str]] = []
+
+    def load(problem: Problem, name: str | Path, tuned: object = None, mode: str = "argmax") -> str:
+        loaded.append((str(name), mode))
+        return str(name)
+
+    monkeypatch.setattr(policies, "load_policy", load)
+
+    def names(*listed: str) -> list[str]:
+        settings = EvaluationParams.model_construct(policies=listed, mode="sampled", bootstrap=100, confidence=0.9)
+        found = policies.load_policies(
+            DAG_JOBS, settings, {"best": "wsjf"}, Path("t.safetensors"), [Path("s/rule_list.json"), Path("s/mine.json")]
+        )
+        return list(map(str, found))
+
+    listed = ["fair", "third", "boosted_trees", "rule_list", "mine", "teacher", "wsjf"]
+    assert names(*listed) == ["fair", "s/rule_list.json", "s/mine.json", "t.safetensors", "wsjf"]
+    assert ("t.safetensors", "sampled") in loaded
+    assert names("fair") == ["fair", "wsjf"], "the reference is always run"
+    with pytest.raises(ClearschedError, match=r"unknown policy 'fare'.*did you mean fair"):
+        names("fare")
+
+
+def test_policies_are_loaded_by_name_or_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tuned = {"capped_srpt": {"p": 0.7, "m": 2.0}, "best": "capped_srpt"}
+    assert policies.load_policy(DAG_JOBS, "capped_srpt", tuned).settings == {"p": 0.7, "m": 2.0}
+    assert policies.load_policy(DAG_JOBS, "capped_srpt").settings == {"p": 0.4, "m": 3.0}
+    assert policies.load_policy(DAG_JOBS, "fair", tuned).settings == {}
+    with pytest.raises(ClearschedError, match="unknown heuristic 'fare'"):
+        policies.load_policy(DAG_JOBS, "fare")
+    monkeypatch.setattr("clearsched.students.load_policy", lambda path: SimpleNamespace(problem=SHOP, name="rule_list"))
+    with pytest.raises(ClearschedError, match=r"rule_list.json: schedules shop, not dag_jobs"):
+        policies.load_policy(DAG_JOBS, tmp_path / "rule_list.json")
+    assert policies.load_policy(SHOP, tmp_path / "rule_list.json").name == "rule_list"
 
 
 def test_first_best_takes_the_first_of_equals() -> None:
@@ -179,32 +394,69 @@ def test_show_without_an_evaluation(tmp_path) -> None:  # type: ignore[no-untype
         show(tmp_path)
 
 
-def test_limit_fidelity_reads_what_the_job_holds() -> None:
-    from clearsched.decisions.reader import Choices
+def logged(features: np.ndarray, starts: list[int], chosen: list[int], candidate: Any, group: list[int]) -> Choices:
+    """Logged decisions, as far as fidelity asks."""
+    none, number, of = np.zeros(len(features)), np.arange(len(chosen)), np.array
+    return Choices(features, of(starts), of(chosen), of(candidate), of(group), none, none, number, number, 1.0 * number)
 
-    class Half:
-        name = "half"
 
-        def scores(self, features: np.ndarray) -> np.ndarray:
-            return np.zeros(len(features))
-
-        def limit_share(self, features: np.ndarray) -> np.ndarray:
-            return np.full(len(features), 0.5)
-
-    # One decision: the job holds 3 of 10 executors, the teacher's limit is 6 (row 2), the student's 5.
-    count = 7
-    choices = Choices(
-        np.zeros((count, 25), np.float32),
-        np.array([0, count]),
-        np.array([2]),
-        np.arange(4, 11),
-        np.zeros(count, np.int64),
-        np.zeros(count),
-        np.zeros(count),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(1),
+def student(scores: list[float], *, none: bool = False, share: float = 0.5) -> Any:
+    return SimpleNamespace(
+        name="half",
+        none=none,
+        scores=lambda features: np.array(scores),
+        level_share=lambda features: np.full(len(features), share),
     )
-    row = fidelity._limit_rows(Half(), choices, 10)[0]
-    assert (row["limit_error"], row["top1"], row["decisions"]) == (1.0, 0.0, 1)
-    assert isinstance(pa.Table.from_pylist([row], schema=FIDELITY), pa.Table)
+
+
+KEEPS = (Feature("size", "", "size"), Feature("stays", "", "whether it is the one that is there"))
+RANK = Choice("order", "rank", "Which?", KEEPS, none="rest", keeps="stays", kept="as it was: so", group="shop")
+LEVEL = Choice("hands", "level", "How many?", KEEPS, unit="hands")
+
+
+def test_level_fidelity_reads_the_first_level_that_is_allowed() -> None:
+    # Two decisions: 4 to 10 hands are allowed, the teacher's answer is 6, the student's 5; then 8 to 10, 8 and 8.
+    decisions = logged(np.zeros((10, 2), np.float32), [0, 7, 10], [2, 7], np.r_[4:11, 8:11], [0] * 10)
+    rows = {row["decisions_of"]: row for row in fidelity.level_rows(student([]), RANK, LEVEL, decisions, 10)}
+    assert {name: row["decisions"] for name, row in rows.items()} == {"all": 2, "as_it_was": 0, "real": 2}
+    assert (rows["all"]["level_error"], rows["all"]["top1"]) == (0.5, 0.5)
+    assert rows["as_it_was"]["level_error"] is rows["as_it_was"]["top1"] is None
+    conform(FIDELITY.empty_table().from_pylist(list(rows.values()), schema=FIDELITY), FIDELITY, "test")
+
+
+def test_rank_fidelity_counts_none_as_an_answer() -> None:
+    """Four decisions: keeps the one that is there; a real choice; none of these; one answer only, which is left out.
+
+    The rows of none have no features, and come last in their decision.
+    """
+    nan = np.full(2, np.nan, np.float32)
+    features = np.array([[1, 1], [2, 0], [1, 0], [2, 0], nan, [1, 1], nan, [1, 0]], np.float32)
+    decisions = logged(
+        features, [0, 2, 5, 7, 8], [0, 3, 6, 7], [5, 6, 5, 6, NONE, 5, NONE, 5], [0, 1, 0, 0, NONE, 0, NONE, 0]
+    )
+
+    def rows(scores: list[float], none: bool) -> dict[str, tuple[int, float, float]]:
+        found = fidelity.rank_rows(student(scores, none=none), RANK, decisions)
+        return {row["decisions_of"]: (row["decisions"], row["top1"], row["same_group"]) for row in found}
+
+    # The second decision is answered by row 2, of the same group as row 3; the third by none, as no score is above 0.
+    assert rows([2, 1, 3, 1, 0, 0, 0, 1], True) == {
+        "all": (3, pytest.approx(2 / 3), 1.0),
+        "as_it_was": (1, 1.0, 1.0),
+        "real": (1, 0.0, 1.0),
+        "none": (1, 1.0, 1.0),
+    }
+    # Whoever knows no "none" takes the best candidate, were it below 0.
+    assert rows([2, 1, -2, -1, 0, -1, 0, 1], False) == {
+        "all": (3, pytest.approx(2 / 3), pytest.approx(2 / 3)),
+        "as_it_was": (1, 1.0, 1.0),
+        "real": (1, 1.0, 1.0),
+        "none": (1, 0.0, 0.0),
+    }
+
+
+def test_without_a_candidate_that_keeps_and_without_none_there_is_one_row() -> None:
+    plain = RANK._replace(keeps="", kept="", group="")
+    decisions = logged(np.zeros((2, 2), np.float32), [0, 2], [1], [3, 4], [0, 0])
+    (row,) = fidelity.rank_rows(student([1.0, 2.0]), plain, decisions)
+    assert (row["decisions_of"], row["decisions"], row["top1"], row["same_group"]) == ("all", 1, 1.0, None)

@@ -5,45 +5,69 @@ from __future__ import annotations
 import csv
 import importlib
 import inspect
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from matplotlib.path import Path as Curve
 
-from clearsched import figures
+from clearsched import figures, schemas, students
 from clearsched.errors import ClearschedError
+from clearsched.figures import comparison
+from clearsched.figures import rules as rule_figure
+from clearsched.figures.kinds import FIGURES as FIGURES_OF_ALL
+from clearsched.figures.kinds import comparison_figure
 from clearsched.figures.settings import DEFAULT_DPI, FiguresParams
 from clearsched.files import write_json
 from clearsched.params import parse
+from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.figures import FIGURES, dag_gallery, published_quantiles
 from clearsched.problems.dag_jobs.figures.layering import lay_out, spread
 from clearsched.problems.dag_jobs.schemas import JOBS, TASKS, WORKLOADS
 from clearsched.problems.dag_jobs.sources import SOURCES
 from clearsched.problems.dag_jobs.traces import make_trace, read_trace, storage, write_trace
-from clearsched.schemas import COMPARISON, EPISODES, LEARNING_CURVE, write_table
+from clearsched.problems.problem import Measure
+from clearsched.schemas import COMPARISON, LEARNING_CURVE, write_table
 from toys import stage, toy_rows, toy_trace
 
 POLICIES = [("fair", "heuristic"), ("capped_srpt", "heuristic"), ("teacher", "teacher"), ("rule_list", "student")]
+DAG_JOBS = find_problem("dag_jobs")
+NAMES = [name for name, figure in figures.figures_of(DAG_JOBS).items() if not figure.sources]
+
+
+def comparison_rows(measure: Measure) -> list[dict[str, Any]]:
+    """The policies in their order, 1 apart; the second is the reference, at 31."""
+    rows = []
+    for rank, (policy, kind) in enumerate(POLICIES):
+        mean = 30.0 + rank
+        words = {"policy": policy, "kind": kind, "mode": "argmax", "settings": "", "reference": "capped_srpt"}
+        numbers = {"episodes": 2, "mean": mean, "ci_low": mean - 2, "ci_high": mean + 2, "worst": mean + 5}
+        ends = {"difference": rank - 1.0, "difference_low": rank - 1.2, "difference_high": rank - 0.8}
+        percent = {"difference_percent": (rank - 1) * 3.0, "measure": measure.name, "unit": measure.unit}
+        rows.append(words | numbers | ends | percent)
+    return rows
+
+
+def write_comparison(folder: Path, rows: list[dict[str, Any]], confidence: float = 0.95) -> None:
+    table = pa.Table.from_pylist(rows, schema=COMPARISON)
+    metadata = {"problem": "dag_jobs", "confidence": confidence}
+    write_table(folder / "evaluation" / "comparison.parquet", table, COMPARISON, metadata)
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     generator = np.random.default_rng(1)
-    comparison, episodes, jobs, tasks = [], [], [], []
+    episodes, jobs, tasks = [], [], []
     for rank, (policy, kind) in enumerate(POLICIES):
         mean = 30.0 + rank
-        interval = {"ci_low_s": mean - 2, "ci_high_s": mean + 2, "difference_s": rank - 1.0}
-        ends = {"difference_low_s": rank - 1.2, "difference_high_s": rank - 0.8, "difference_percent": (rank - 1) * 3.0}
-        words = {"policy": policy, "kind": kind, "mode": "argmax", "settings": "", "reference": "capped_srpt"}
-        comparison.append(words | {"episodes": 2, "mean_jct_s": mean} | interval | ends)
         for episode in range(2):
-            counts = {"num_decisions": 10, "num_tasks": 12}
-            times = {"avg_jct_s": mean, "makespan_s": 90.0}
-            episodes.append({"policy": policy, "kind": kind, "mode": "argmax", "episode": episode} | times | counts)
+            measures = {"num_decisions": 10, "num_tasks": 12, "jct_s": mean, "makespan_s": 90.0}
+            episodes.append({"policy": policy, "kind": kind, "mode": "argmax", "episode": episode} | measures)
             for job in range(3):
                 name = {"query": "1", "size": "1g", "arrival_s": 10.0 * job}
                 jct_s = float(generator.exponential(mean)) + 1.0
@@ -52,41 +76,83 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for executor in range(2):
                 start = {"start_ms": 10_000 * job, "duration_ms": 8_000, "stage": 0}
                 tasks.append({"policy": policy, "job": job, "executor": executor} | start)
-    evaluation = folder / "evaluation"
+    write_comparison(folder, comparison_rows(DAG_JOBS.measures[0]))
     for name, rows, schema in (
-        ("comparison", comparison, COMPARISON),
-        ("episodes", episodes, EPISODES),
+        ("episodes", episodes, schemas.episodes(DAG_JOBS.measures)),
         ("jobs", jobs, JOBS),
         ("tasks", tasks, TASKS),
     ):
-        write_table(evaluation / f"{name}.parquet", pa.Table.from_pylist(rows, schema=schema), schema, {"episode": 0})
+        path = folder / "evaluation" / f"{name}.parquet"
+        write_table(path, pa.Table.from_pylist(rows, schema=schema), schema, {})
     curve = [
         {
             "phase": phase,
             "iteration": i,
             "episodes": 16 * (i + 1),
             "loss": 1.0,
-            "train_jct_s": None if phase == "clone" else 33.0,
-            "validation_jct_s": 35.0 - i,
-            "reference_jct_s": 34.0,
+            "train_objective": None if phase == "clone" else 33.0,
+            "validation_objective": 35.0 - i,
+            "reference_objective": 34.0,
             "entropy": 0.5,
         }
         for phase in ("clone", "improve")
         for i in range(3)
     ]
     table = pa.Table.from_pylist(curve, schema=LEARNING_CURVE)
-    write_table(folder / "teacher" / "learning_curve.parquet", table, LEARNING_CURVE, {})
-    rules = [
-        {"if": "job_work_rank < 1 jobs and stage_is_ready >= 0.5", "score": 2.0, "share": 0.2},
-        {"if": "otherwise", "score": 0.0, "share": 0.8},
-    ]
-    limits = [{"if": "job_work_left_s < 40 s", "limit_share": 0.3}, {"if": "otherwise", "limit_share": 0.8}]
+    metadata = {"measure": "jct_s", "unit": "s"}
+    write_table(folder / "teacher" / "learning_curve.parquet", table, LEARNING_CURVE, metadata)
     write_trace(folder / "traces" / "trace.parquet", toy_trace([[stage(2), stage(1, [0])], [stage(3)]]))
     arrivals = [{"split": "test", "episode": 0, "job": i, "profile": i % 2, "arrival_ms": 900 * i} for i in range(4)]
     episodes_of_jobs = pa.Table.from_pylist([row | {"duration_seed": 1} for row in arrivals], schema=WORKLOADS)
     write_table(folder / "traces" / "workloads.parquet", episodes_of_jobs, WORKLOADS, {})
-    write_json(folder / "students" / "rule_list.json", {"name": "rule_list", "rules": rules, "limit_rules": limits})
+    write_json(folder / "students" / "rule_list.json", {"name": "rule_list"})
     return folder
+
+
+class Condition(NamedTuple):
+    """As `scorers.conditions.Condition`."""
+
+    feature: int
+    below: bool
+    threshold: float
+
+    def text(self, names: Sequence[str]) -> str:
+        return f"{names[self.feature]} {'<' if self.below else '>='} {self.threshold:g}"
+
+
+class Rule(NamedTuple):
+    """As `scorers.conditions.Rule`."""
+
+    conditions: tuple[Condition, ...]
+    value: float
+
+    def text(self, names: Sequence[str]) -> str:
+        return " and ".join(condition.text(names) for condition in self.conditions) or "otherwise"
+
+
+COLUMNS = ("job_age_s", "job_work_rank")
+
+
+def rules(*values: float) -> Any:
+    """A list of three rules at most, the last without a condition."""
+    first = Rule((Condition(0, True, 4.8), Condition(1, False, 2.0)), values[0])
+    second = Rule((Condition(0, True, 9.0),), values[1])
+    return SimpleNamespace(names=COLUMNS, rules=(first, second, Rule((), values[-1])))
+
+
+@pytest.fixture(autouse=True)
+def loader(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Students by name in place of those that `students.load_policy` reads from their files."""
+    listed = {"stage": rules(2.0, 0.0, -1.0), "limit": rules(0.3, 0.5, 1.2)}
+    known = {
+        "rule_list": SimpleNamespace(name="rule_list", none=False, scorers=listed),
+        "boosted_trees": SimpleNamespace(
+            name="boosted_trees", none=False, scorers={"stage": object(), "limit": rules(0.3, 0.5, 0.6)}
+        ),
+        "by_hand": SimpleNamespace(name="by_hand", none=True, scorers=listed),
+    }
+    monkeypatch.setattr(students, "load_policy", lambda path, problem=None: known[Path(path).stem])
+    return known
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +211,7 @@ def test_all_figures_of_a_trace_read_it_once(
 def test_each_figure_of_the_problem_has_a_module_and_a_caption() -> None:
     for name, figure in FIGURES.items():
         module = importlib.import_module(figure.module)
-        assert list(inspect.signature(module.draw).parameters) == ["results_dir"]
+        assert list(inspect.signature(module.draw).parameters) == ["results_dir", "subject"]
         caption = Path(str(module.__file__)).with_suffix(".rst")
         assert caption.stem == name and len(caption.read_text(encoding="utf-8").split()) > 20
         assert figure.shows_trace == hasattr(module, "draw_trace")
@@ -177,16 +243,18 @@ def test_published_quantiles_are_drawn_side_by_side() -> None:
     assert len(drawing.rows) == 6
 
 
-def evaluated(folder: Path, jct_s: dict[str, list[float]]) -> Path:
+def evaluated(folder: Path, jct_s: dict[str, list[float]], problem: str = "dag_jobs") -> Path:
     """A scenario's folder with the mean JCT of each policy in each episode."""
     rows = [
-        {"policy": policy, "kind": "heuristic", "mode": "argmax", "episode": episode, "avg_jct_s": value}
+        {"policy": policy, "kind": "heuristic", "mode": "argmax", "episode": episode, "jct_s": value}
         | {"makespan_s": 1.0, "num_decisions": 1, "num_tasks": 1}
         for policy, values in jct_s.items()
         for episode, value in enumerate(values)
     ]
-    table = pa.Table.from_pylist(rows, schema=EPISODES)
-    write_table(folder / "evaluation" / "episodes.parquet", table, EPISODES, {})
+    schema = schemas.episodes(DAG_JOBS.measures)
+    write_table(folder / "evaluation" / "episodes.parquet", pa.Table.from_pylist(rows, schema=schema), schema, {})
+    empty = COMPARISON.empty_table()
+    write_table(folder / "evaluation" / "comparison.parquet", empty, COMPARISON, {"problem": problem})
     return folder
 
 
@@ -208,6 +276,11 @@ def test_data_sets_side_by_side(tmp_path: Path) -> None:
         figures.compare([one, bare], tmp_path / "out")
     with pytest.raises(ClearschedError, match="the same name"):
         figures.compare([one, one], tmp_path / "out")
+    free = evaluated(tmp_path / "free", {"fair": [0.0], "teacher": [1.0]})
+    with pytest.raises(ClearschedError, match="jct_s of fair is 0 on average"):
+        figures.compare([free], tmp_path / "out")
+    with pytest.raises(ClearschedError, match=r"is of other_jobs, .*one of dag_jobs"):
+        figures.compare([one, evaluated(tmp_path / "other", {}, "other_jobs")], tmp_path / "out")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -234,26 +307,113 @@ def test_places_are_moved_as_little_as_the_distances_allow() -> None:
     assert spread([3.0, 3.0, 9.0], [True, True, True]) == [2.5, 3.5, 9.0]
 
 
-@pytest.mark.parametrize("name", figures.NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_each_figure_is_three_files_and_the_same_bytes_twice(results: Path, name: str) -> None:
-    paths = figures.draw(name, results, {"figures": {"dpi": 60}})
+    params = {"problem": "dag_jobs", "figures": {"dpi": 60}}
+    paths = figures.draw(name, results, params)
     assert sorted(path.suffix for path in paths) == [".csv", ".png", ".svg"]
     first = [path.read_bytes() for path in paths]
     with (results / "figures" / f"{name}.csv").open(newline="") as stream:
         rows = list(csv.reader(stream))
     assert len(rows) > 1 and all(len(row) == len(rows[0]) for row in rows)
-    figures.draw(name, results, {"figures": {"dpi": 60}})
+    figures.draw(name, results, params)
     assert [path.read_bytes() for path in paths] == first
 
 
 def test_csv_holds_what_is_drawn(results: Path) -> None:
     figures.draw("jct_by_policy", results)
-    with (results / "figures" / "jct_by_policy.csv").open(newline="") as stream:
-        rows = {row["policy"]: row for row in csv.DictReader(stream)}
-    assert float(rows["teacher"]["mean_jct_s"]) == 32.0
+    rows = {row["policy"]: row for row in table(results / "figures" / "jct_by_policy.csv")}
+    assert float(rows["teacher"]["mean"]) == 32.0
 
 
-@pytest.mark.parametrize("name", figures.NAMES)
+def panels(folder: Path, problem: Any = DAG_JOBS) -> tuple[Any, Any]:
+    """The two panels of the comparison."""
+    means, differences = comparison.draw(folder, figures.subject(problem)).figure.axes
+    return means, differences
+
+
+def texts(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def test_the_comparison_tells_the_confidence_of_the_run(tmp_path: Path) -> None:
+    write_comparison(tmp_path, comparison_rows(DAG_JOBS.measures[0]), confidence=0.9)
+    means, differences = panels(tmp_path)
+    assert means.get_title(loc="left") == "2 test episodes, 90 % intervals"
+    assert means.get_xlabel() == "mean job completion time (s), lower is better"
+    assert [label.get_text() for label in means.get_yticklabels()] == [
+        "fair", "tuned capped SRPT", "teacher", "rule list"
+    ]  # fmt: skip
+    assert texts(differences) == ["-3.2 %", "reference", "+3.2 %", "+6.5 %"]
+
+
+def test_the_comparison_of_a_reference_at_zero_has_the_unit_of_the_objective(tmp_path: Path) -> None:
+    rows = comparison_rows(DAG_JOBS.measures[0])
+    for row in rows:
+        row |= {"mean": row["mean"] - 31.0, "difference_percent": None}
+    other = Measure("other", "", "another", "other")
+    write_comparison(tmp_path, [*rows, *comparison_rows(other)])
+    means, differences = panels(tmp_path)
+    assert texts(means) == ["-1.00", "0.00", "1.00", "2.00"], "the rows of other measures are not drawn"
+    assert texts(differences) == ["-1.00 s", "reference", "+1.00 s", "+2.00 s"]
+    assert differences.get_xlabel() == "paired difference (s)"
+    gain = SimpleNamespace(name="shop", measures=(other._replace(lower_is_better=False),), heuristics={})
+    means, _ = panels(tmp_path, gain)
+    assert means.get_xlabel() == "another, higher is better"
+    with pytest.raises(ClearschedError, match="no rows of money: it is not of problem shop"):
+        panels(tmp_path, SimpleNamespace(name="shop", measures=(other._replace(name="money"),), heuristics={}))
+
+
+def test_the_comparison_is_named_by_the_objective() -> None:
+    problem: Any = SimpleNamespace(measures=(Measure("c", "", "cost of all", "Weighted cost"),), figures={})
+    assert list(figures.figures_of(problem)) == ["weighted_cost_by_policy", "learning_curve", "rules"]
+
+
+def drawn_rules(folder: Path, *names: str) -> Any:
+    for name in names:
+        write_json(folder / "students" / f"{name}.json", {})
+    return rule_figure.draw(folder, figures.subject(DAG_JOBS))
+
+
+def test_rules_are_drawn_with_units_and_not_of_trees(tmp_path: Path) -> None:
+    drawing = drawn_rules(tmp_path, "rule_list", "boosted_trees")
+    assert {row[0] for row in drawing.rows} == {"rule list"}
+    assert drawing.rows[0] == ["rule list", "stage", 1, "job_age_s < 4.8 and job_work_rank >= 2", 2.0]
+    (axes,) = drawing.figure.axes
+    shown = texts(axes)
+    assert shown[0].startswith("Which stage gets executors? A candidate gets")
+    assert "if job_age_s < 4.8 s and job_work_rank >= 2 jobs" in shown and "otherwise" in shown
+    assert "30 % of executors" in shown and "score -1.00" in shown
+
+
+def test_rules_of_who_may_answer_none_say_what_is_not_chosen(tmp_path: Path) -> None:
+    """Two students with rules: each title tells whose they are."""
+    drawing = drawn_rules(tmp_path, "by_hand", "rule_list")
+    shown = texts(drawing.figure.axes[0])
+    assert [text.partition(".")[0] for text in shown if "Which stage" in text] == ["Rule list", "By hand"]
+    assert shown.count("score 0.00") == shown.count("score 0.00: not chosen") == 1
+    assert shown.count("Where no candidate scores above 0: leave the executors idle.") == 1
+
+
+def test_data_without_a_picture_gives_a_page_that_says_why(tmp_path: Path) -> None:
+    write_json(tmp_path / "students" / "boosted_trees.json", {})
+    svg, png, _ = figures.draw("rules", tmp_path, {"figures": {"dpi": 60}})
+    assert svg.stat().st_size > 0 and png.stat().st_size > 0
+    (row,) = table(tmp_path / "figures" / "rules.csv")
+    assert row["note"] == "No student decides by a list of rules. There are: boosted trees."
+
+
+def test_jobs_too_large_for_the_gallery_are_told_and_stop_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "traces" / "trace.parquet"
+    write_trace(path, toy_trace([[stage(1) for _ in range(dag_gallery.MOST_STAGES + 1)]]))
+    figures.draw("dag_gallery", tmp_path, {"figures": {"dpi": 60}})
+    (row,) = table(tmp_path / "figures" / "dag_gallery.csv")
+    assert "every job is too large to draw" in row["note"]
+    with pytest.raises(ClearschedError, match="too large to draw"):
+        figures.draw_trace(path, tmp_path / "out", ["dag_gallery"])
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_missing_results_are_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(ClearschedError, match="no such file") as caught:
         figures.draw(name, tmp_path)
@@ -262,5 +422,12 @@ def test_missing_results_are_one_line(tmp_path: Path, name: str) -> None:
 
 
 def test_unknown_figure(tmp_path: Path) -> None:
-    with pytest.raises(ClearschedError, match="known are"):
-        figures.draw("pie", tmp_path)
+    with pytest.raises(ClearschedError, match=r"known are jct_by_policy.*did you mean rules"):
+        figures.draw("rule", tmp_path)
+
+
+def test_each_general_figure_has_a_module_and_a_caption() -> None:
+    for figure in (*FIGURES_OF_ALL.values(), comparison_figure(DAG_JOBS)):
+        module = importlib.import_module(figure.module)
+        assert list(inspect.signature(module.draw).parameters) == ["results_dir", "subject"]
+        assert len(Path(str(module.__file__)).with_suffix(".rst").read_text(encoding="utf-8").split()) > 20

@@ -1,80 +1,136 @@
-"""What a piece of code is made of: imports at the top and late, of whole modules and of single functions."""
+"""The house has floors: nothing imports from a higher one, not late in a function and not for a type either."""
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 
-from clearsched.errors import ClearschedError
-from clearsched.imports import PACKAGE, closure, code_of, read_texts
+PACKAGE = Path(__file__).parents[1] / "src" / "clearsched"
+SETTINGS = "settings of a stage or problem"
+
+FLOORS = (
+    ("clearsched", "clearsched.registration"),
+    ("clearsched.errors",),
+    ("clearsched.files",),
+    ("clearsched.imports",),
+    ("clearsched.section",),
+    ("clearsched.registry",),
+    ("clearsched.schemas",),
+    ("clearsched.compiled",),
+    ("clearsched.problems.problem", "clearsched.problems.policy", "clearsched.problems.networks"),
+    ("clearsched.problems.set_network",),
+    ("clearsched.problems",),
+    ("clearsched.scorers",),
+    (SETTINGS, "clearsched.students.kinds", "clearsched.teacher.kind"),
+    ("clearsched.params",),
+    ("clearsched.figures.style",),
+    ("clearsched.problems.*",),
+    ("clearsched.heuristics",),
+    ("clearsched.teacher",),
+    ("clearsched.decisions",),
+    ("clearsched.students",),
+    ("clearsched.evaluation",),
+    ("clearsched.figures",),
+    ("clearsched.workflow",),
+    ("clearsched.cli", "clearsched.__main__"),
+)
+"""From the ground up. The longest name that fits a module tells its floor; modules of one floor may use each other."""
 
 
-def package(folder: Path, **texts: str) -> Path:
-    """A package of the given modules; `__` in a name is a folder."""
-    for name, text in texts.items():
-        path = folder / f"{name.replace('__', '/')}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
+def floor_of(module: str) -> int:
+    """On which floor a module lies."""
+    parts = module.split(".")
+    if "settings" in parts[2:]:
+        return next(level for level, names in enumerate(FLOORS) if SETTINGS in names)
+    if parts[1:2] == ["problems"] and len(parts) > 2 and (PACKAGE / "problems" / parts[2]).is_dir():
+        return next(level for level, names in enumerate(FLOORS) if "clearsched.problems.*" in names)
+    fitting = {
+        name: level
+        for level, names in enumerate(FLOORS)
+        for name in names
+        if module == name or (module.startswith(f"{name}.") and name != "clearsched")
+    }
+    assert fitting, f"{module} lies on no floor: give it one in FLOORS"
+    return fitting[max(fitting, key=len)]
 
 
-def names(start: str, folder: Path, without: str | None = None) -> list[str]:
-    found = closure([folder / start], read_texts(folder), folder, without)
-    return [path.relative_to(folder).as_posix() for path in found]
+def dotted(path: Path) -> str:
+    """The module of a file."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def test_imports_are_followed_wherever_they_stand(tmp_path: Path) -> None:
-    folder = package(
-        tmp_path,
-        a="from clearsched.b import x\n",
-        b="def f():\n    from clearsched.room import (\n        c,\n        d as e,\n    )\n",
-        room__c="import clearsched.e\n",
-        room__d="if TYPE_CHECKING:\n    from clearsched.a import y\n",
-        e="",
-        lonely="from clearsched.a import x\n",
+def modules() -> dict[str, Path]:
+    """Every module of the package."""
+    return {dotted(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def imported(path: Path, known: dict[str, Path]) -> set[str]:
+    """The modules of the package that a file imports anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name in known}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "clearsched":
+            whole = {f"{node.module}.{alias.name}" for alias in node.names} & set(known)
+            # `from package import module` is an import of the module, `from package import name` one of the package.
+            found |= whole or {node.module}
+            if len(whole) < len(node.names):
+                found.add(node.module)
+    return found & set(known)
+
+
+@pytest.mark.parametrize("module", modules())
+def test_no_import_climbs(module: str) -> None:
+    known = modules()
+    for other in imported(known[module], known):
+        assert floor_of(other) <= floor_of(module), f"{module} imports {other}, which lies on a higher floor"
+
+
+def test_problems_know_nothing_of_each_other() -> None:
+    known = modules()
+    for module, path in known.items():
+        parts = module.split(".")
+        if parts[1:2] != ["problems"] or len(parts) < 3 or not (PACKAGE / "problems" / parts[2]).is_dir():
+            continue
+        for other in imported(path, known):
+            theirs = other.split(".")
+            if theirs[1:2] == ["problems"] and len(theirs) > 2 and (PACKAGE / "problems" / theirs[2]).is_dir():
+                assert theirs[2] == parts[2], f"{module} imports {other}, a part of another problem"
+
+
+def test_there_are_no_circles() -> None:
+    """Modules that import each other, in however many steps. A package's own face may name its parts."""
+    known = modules()
+    graph = {module: imported(path, known) - {module} for module, path in known.items()}
+    graph = {module: {other for other in others if not _is_face(other, module)} for module, others in graph.items()}
+    done: set[str] = set()
+
+    def visit(module: str, trail: tuple[str, ...]) -> None:
+        assert module not in trail, " -> ".join((*trail[trail.index(module) :], module))
+        if module in done:
+            return
+        for other in sorted(graph[module]):
+            visit(other, (*trail, module))
+        done.add(module)
+
+    for module in known:
+        visit(module, ())
+
+
+def _is_face(package: str, module: str) -> bool:
+    """Whether a package is one that the module lies in: what its face names is imported with it anyway."""
+    return module.startswith(f"{package}.")
+
+
+def test_the_walk_sees_late_imports(tmp_path: Path) -> None:
+    """An import inside a function, and one for a type, are seen."""
+    file = tmp_path / "late.py"
+    file.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from clearsched.cli import app\n"
+        "def f():\n    from clearsched.errors import ClearschedError\n"
     )
-    assert names("a.py", folder) == ["a.py", "b.py", "e.py", "room/c.py", "room/d.py"]
-    assert names("b.py", folder, without="clearsched.room") == ["b.py"]
-
-
-def test_a_function_is_made_of_less_than_its_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    folder = package(
-        tmp_path,
-        a="from clearsched.b import x\nfrom clearsched.c import y\n\n"
-        "TABLE = y\n\n"
-        "def f():\n    return helper()\n\n"
-        "def helper():\n    from clearsched.d import z\n    return x\n\n"
-        "class K:\n    def m(self):\n        return self.n()\n    def n(self):\n        return TABLE\n",
-        b="",
-        c="",
-        d="from clearsched.e import w\n",
-        e="",
-        params__models="",
-    )
-    texts = {PACKAGE / path.relative_to(folder): text for path, text in read_texts(folder).items()}
-    monkeypatch.setattr("clearsched.imports._texts", lambda: texts)
-
-    def made_of(*entries: str) -> list[str]:
-        return [path.relative_to(PACKAGE).as_posix() for path in code_of(entries)]
-
-    assert made_of("clearsched.a:f") == ["a.py", "b.py", "d.py", "e.py"]
-    assert made_of("clearsched.a:K.m") == ["a.py", "c.py"]
-    assert made_of("clearsched.a:y", "elsewhere.module") == ["a.py", "c.py"]
-    assert made_of("clearsched.a") == ["a.py", "b.py", "c.py", "d.py", "e.py"]
-    for wrong in ("clearsched.a:g", "clearsched.q"):
-        with pytest.raises(ClearschedError, match="there is no"):
-            code_of([wrong])
-
-
-def test_params_are_no_code_of_a_stage() -> None:
-    """A stage gets its settings from its own file; what describes them may change freely."""
-    found = code_of(["clearsched.teacher:train", "clearsched.evaluation:run"])
-    assert not [path for path in found if path.is_relative_to(PACKAGE / "params")]
-    assert PACKAGE / "teacher/training.py" in found
-
-
-def test_a_problems_traces_are_made_of_how_durations_are_compiled() -> None:
-    """A mix tells the work of its parts; it went on telling the old one after a change there."""
-    (compiling,) = (path for path, text in read_texts().items() if b"def compile_durations(" in text)
-    assert compiling in code_of(["clearsched.problems.dag_jobs.problem:DagJobs.build"])
+    assert imported(file, modules()) == {"clearsched.cli", "clearsched.errors"}

@@ -5,21 +5,27 @@ The tests marked `workflow` share one run of it (about a minute) in a folder of 
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
 
-from clearsched.params import STAGES
+from clearsched.figures.kinds import figures_of
+from clearsched.imports import PACKAGE
+from clearsched.params import STAGES, defaults
 from clearsched.params.reference import default_yaml
+from clearsched.problems import DEFAULT, PROBLEMS, find_problem
+from clearsched.students.kinds import STUDENTS
+from clearsched.workflow import caption, code_of_rule
+from clearsched.workflow.dvc import dvc_yaml
 
 REPOSITORY = Path(__file__).parents[1]
 TINY = REPOSITORY / "tests/config/tiny.yaml"
@@ -76,9 +82,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-FIGURES = {f"figures_draw_{name}" for name in ("jct_by_policy", "jct_cdf", "gantt", "learning_curve", "rules")}
+OF_EVALUATION = {f"figures_draw_{name}" for name in ("jct_by_policy", "jct_cdf", "gantt")}
+FIGURES = {*OF_EVALUATION, "figures_draw_learning_curve", "figures_draw_rules"}
 OF_TRACE = {f"figures_draw_{name}" for name in ("dag_gallery", "job_sizes", "arrivals")}
-FROM_STUDENTS = {"students_fit", "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
+FITS = {f"students_fit_{name}" for name in defaults().students.names}
+FROM_STUDENTS = {*FITS, "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
 FROM_TEACHER = {"teacher_train", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
 EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *FROM_TEACHER, *OF_TRACE}
 OF_PROFILES = {"figures_draw_dag_gallery", "figures_draw_job_sizes"}
@@ -87,6 +95,35 @@ OF_PROFILES = {"figures_draw_dag_gallery", "figures_draw_job_sizes"}
 def test_a_fresh_folder_needs_everything(tmp_path: Path) -> None:
     rules = planned(workplace(tmp_path))
     assert set(rules) == {"all", *EVERYTHING, *(f"params_{stage}" for stage in STAGES)}
+
+
+@pytest.mark.parametrize("problem", [name for name in PROBLEMS if name != DEFAULT])
+def test_the_shipped_params_serve_another_problem(tmp_path: Path, problem: str) -> None:
+    """Named on the command line or by an overlay; its results have a folder of their own."""
+    named = planned(workplace(tmp_path), "--config", f"problem={problem}")
+    drawn = {f"figures_draw_{name}" for name, figure in figures_of(find_problem(problem)).items() if not figure.sources}
+    assert drawn <= set(named)
+    assert not {rule for rule in named if rule.startswith("figures_draw_")} - drawn
+    assert named == planned(tmp_path, "--config", overlays(tmp_path, **{problem: f"problem: {problem}"}))
+    answer = snakemake(tmp_path, "--summary", "--config", f"problem={problem}", config=None)
+    assert {line.split("\t")[0].split("/")[1] for line in answer.stdout.splitlines()[1:]} == {problem}
+
+
+@pytest.mark.parametrize("names", [["boosted_trees"], list(STUDENTS)])
+def test_each_student_that_is_listed_has_a_rule(tmp_path: Path, names: list[str]) -> None:
+    rules = planned(workplace(tmp_path), "--config", f"students={{names: [{', '.join(names)}]}}")
+    assert {rule for rule in rules if rule.startswith("students_fit")} == {f"students_fit_{name}" for name in names}
+
+
+def test_the_figures_can_be_asked_for_together(tmp_path: Path) -> None:
+    rules = planned(workplace(tmp_path), "figures", "--forcerun", "figures", "--quiet", "host")
+    assert rules.keys() >= FIGURES | OF_TRACE
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_figure_has_a_caption_beside_it(problem: str) -> None:
+    for figure in figures_of(find_problem(problem)).values():
+        assert caption(figure).is_file(), f"{figure.name}: no {caption(figure)}"
 
 
 def overlays(folder: Path, **texts: str) -> str:
@@ -154,12 +191,12 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
     ("change", "rerun"),
     [
         ("figures={dpi: 61}", FIGURES | OF_TRACE),
-        ("evaluation={bootstrap: 201}", {"evaluation_run", *FIGURES, *OF_TRACE}),
+        ("evaluation={bootstrap: 201}", {"evaluation_run", *OF_EVALUATION}),
         ("students={boosted_trees: {trees: 6}}", FROM_STUDENTS),
         ("decisions={episodes: 3}", {"decisions_log", *FROM_STUDENTS}),
         ("teacher={improve: {iterations: 1}}", FROM_TEACHER),
         ("heuristics={weighted_fair: {alpha_step: 1.0}}", {"heuristics_tune", *FROM_TEACHER}),
-        ("workload={load: 0.5}", EVERYTHING - {"traces_build"}),
+        ("workload={load: 0.5}", EVERYTHING - {"traces_build", *OF_PROFILES}),
         ("seed=8", EVERYTHING - {"traces_build", *OF_PROFILES}),
         ("traces={source: tpch-decima}", EVERYTHING),
     ],
@@ -304,6 +341,7 @@ def complaint(answer: subprocess.CompletedProcess[str]) -> str:
         (("--config", "trace={source: tpch-spark}"), "trace: unknown key; the nearest known key is traces"),
         (("--config", "workload={load: 7}"), "workload.load: 7 is not allowed: expected a number > 0, < 2"),
         (("--config", "seed=one"), 'seed: "one" is not allowed'),
+        (("--config", "problem=dag_job"), "problem: unknown problem 'dag_job'"),
         (("--config", "traces={path: nowhere.parquet}"), "traces.path: nowhere.parquet: no such file or folder"),
     ],
 )
@@ -370,50 +408,74 @@ def from_repository(path: str, folder: Path) -> str:
 
 
 def dvc_stages() -> dict[str, dict]:
+    """The stages as DVC has them for the default params: one for each student."""
     text = (REPOSITORY / "dvc.yaml").read_text("utf-8").replace("${scenario}", "default")
-    return yaml.safe_load(text)["stages"]
+    found = {}
+    for name, stage in yaml.safe_load(text)["stages"].items():
+        if "foreach" not in stage:
+            found[name] = stage
+            continue
+        assert stage["foreach"] == "${students.names}"
+        for student in defaults().students.names:
+            found[f"{name}@{student}"] = yaml.safe_load(yaml.safe_dump(stage["do"]).replace("${item}", student))
+    return found
 
 
-def dvc_outputs(stage: dict) -> set[str]:
-    entries = [*stage.get("outs", ()), *stage.get("metrics", ()), *stage.get("plots", ())]
-    return {path for entry in entries for path in (entry if isinstance(entry, dict) else [entry])}
+def is_in(path: str, folders: Iterable[str]) -> bool:
+    """Whether a file is one of these, or below one of them."""
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 def owned(stage: dict, rules: list[Rule]) -> list[Rule]:
     """The rules whose outputs a stage has."""
-    return [rule for rule in rules if rule.outputs & dvc_outputs(stage)]
+    return [rule for rule in rules if any(is_in(path, stage["outs"]) for path in rule.outputs)]
+
+
+def test_dvc_yaml_is_what_the_registries_give() -> None:
+    assert (REPOSITORY / "dvc.yaml").read_text("utf-8") == dvc_yaml(DEFAULT), "run `make params`"
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_problem_has_its_dvc_yaml(problem: str) -> None:
+    found = yaml.safe_load(dvc_yaml(problem))
+    assert list(found["stages"]) == ["traces", "teacher", "decisions", "students", "evaluation", "figures"]
+    drawn = {Path(next(iter(plot))).stem for plot in found["plots"]}
+    assert drawn <= set(figures_of(find_problem(problem)))
+    assert len(drawn) >= 2
 
 
 def test_dvc_owns_every_output_once(rules: list[Rule]) -> None:
-    outputs = [path for stage in dvc_stages().values() for path in dvc_outputs(stage)]
-    assert sorted(outputs) == sorted(path for rule in rules for path in rule.outputs)
+    kept = [path for stage in dvc_stages().values() for path in stage["outs"]]
+    for output in (path for rule in rules for path in rule.outputs):
+        assert sum(is_in(output, [path]) for path in kept) == 1, output
+    assert all(any(is_in(output, [path]) for rule in rules for output in rule.outputs) for path in kept)
 
 
 @pytest.mark.parametrize("name", dvc_stages())
 def test_a_dvc_stage_asks_for_what_it_owns_and_nothing_else(name: str, rules: list[Rule]) -> None:
     stage = dvc_stages()[name]
     command, *arguments = stage["cmd"].split()
-    targets = [argument for argument in arguments if argument.startswith("results/")]
+    targets = [argument for argument in arguments if argument.startswith("results/") or argument == "figures"]
     assert command == "snakemake"
     assert arguments == [*targets, "--cores", "all"], "options swallow targets that follow them"
     # Every rule of the stage runs when Snakemake is asked for the targets: it is asked for, or read by one that is.
-    needed = set(targets)
+    needed = {path for rule in rules for path in rule.outputs if path.endswith(".svg")} & {
+        path for rule in owned(stage, rules) for path in rule.outputs if targets == ["figures"]
+    }
+    needed |= {target for target in targets if target != "figures"}
+    assert all(is_in(path, stage["outs"]) for path in needed)
     for _ in rules:
         needed |= {path for rule in owned(stage, rules) if rule.outputs & needed for path in rule.inputs}
-    assert set(targets) <= dvc_outputs(stage)
     assert all(rule.outputs & needed for rule in owned(stage, rules))
 
 
 @pytest.mark.parametrize("name", dvc_stages())
 def test_a_dvc_stage_depends_on_what_its_rules_read(name: str, rules: list[Rule]) -> None:
     stage = dvc_stages()[name]
-    read = {path for rule in owned(stage, rules) for path in rule.inputs} - dvc_outputs(stage)
-    uncovered = {path for path in read if not any(path == dep or path.startswith(f"{dep}/") for dep in stage["deps"])}
-    assert uncovered == set()
+    read = {path for rule in owned(stage, rules) for path in rule.inputs if not is_in(path, stage["outs"])}
+    assert {path for path in read if not is_in(path, stage["deps"])} == set()
     needless = {
-        dep
-        for dep in stage["deps"]
-        if not dep.startswith("workflow/") and not any(path == dep or path.startswith(f"{dep}/") for path in read)
+        dep for dep in stage["deps"] if not dep.startswith("workflow/") and not any(is_in(path, [dep]) for path in read)
     }
     assert needless == set()
     families = {f"workflow/rules/{rule.name.split('_')[0]}.smk" for rule in owned(stage, rules)}
@@ -429,24 +491,32 @@ def test_a_dvc_stage_depends_on_the_params_of_its_rules(name: str, rules: list[R
     assert set(stage["params"]) == {section for each in stages for section in STAGES[each]}
 
 
-def test_rules_list_the_code_that_they_import(rules: list[Rule]) -> None:
+def test_rules_list_the_code_that_they_run(rules: list[Rule]) -> None:
     """Neither Snakemake nor DVC sees an imported module unless it is listed."""
     for rule in rules:
-        listed = {path for path in rule.inputs if path.startswith("src/") and path.endswith(".py")}
-        for path in listed:
-            assert imported(REPOSITORY / path) <= listed, f"{rule.name}: {path}"
+        listed = {path for path in rule.inputs if path.startswith("src/")}
+        code = {
+            f"src/clearsched/{path.relative_to(PACKAGE).as_posix()}" for path in code_of_rule(rule.name, defaults())
+        }
+        assert listed == code, rule.name
+        assert len(listed) > 10, rule.name
 
 
-def imported(path: Path) -> set[str]:
-    """The modules of the package that a module imports at its top level, as paths; params come from their own file."""
-    found = set()
-    for node in ast.parse(path.read_text("utf-8")).body:
-        if not isinstance(node, ast.ImportFrom) or not re.match(r"clearsched\.(?!params\b)", node.module or ""):
-            continue
-        module = Path("src", *str(node.module).split("."))
-        for candidate in (module, *(module / alias.name for alias in node.names)):
-            if (REPOSITORY / candidate.with_suffix(".py")).is_file():
-                found.add(candidate.with_suffix(".py").as_posix())
-            elif (REPOSITORY / candidate / "__init__.py").is_file():
-                found.add((candidate / "__init__.py").as_posix())
-    return found
+def test_a_rule_lists_what_is_named_by_a_string() -> None:
+    """A registry's entry is no import."""
+    params = defaults()
+    for rule, file in {
+        "traces_build": "problems/dag_jobs/traces/tpch_spark.py",
+        "heuristics_tune": "problems/dag_jobs/heuristics.py",
+        "teacher_train": "problems/dag_jobs/network/network.py",
+        "evaluation_run": "problems/dag_jobs/simulator/loop.py",
+        "students_fit_boosted_trees": "students/boosted_trees.py",
+        "figures_draw_gantt": "problems/dag_jobs/figures/gantt.py",
+        "figures_draw_job_sizes": "problems/dag_jobs/traces/measures.py",
+    }.items():
+        assert PACKAGE / file in code_of_rule(rule, params), rule
+
+
+def test_a_figure_of_the_trace_is_not_drawn_again_for_a_change_of_the_teacher() -> None:
+    found = code_of_rule("figures_draw_dag_gallery", defaults())
+    assert not [path for path in found if path.name in ("training.py", "fitting.py", "comparison.py")]

@@ -55,7 +55,7 @@ def closure(
     return sorted(found)
 
 
-def code_of(entries: Iterable[str]) -> list[Path]:
+def code_of(entries: Iterable[str], narrow: bool = False) -> list[Path]:
     """The files of the package that some code is made of, sorted.
 
     Models and readers of params are left out: a stage gets its settings from its own params file.
@@ -64,6 +64,7 @@ def code_of(entries: Iterable[str]) -> list[Path]:
         entries: "package.module" is all of a module; "package.module:function" or "package.module:Class.method" is
             that function alone, with what it calls and imports, in a module that does more than it. What lies outside
             the package is passed over.
+        narrow: take of other modules, too, only the functions that are imported by name.
 
     Raises:
         ClearschedError: there is no such module or function.
@@ -72,19 +73,58 @@ def code_of(entries: Iterable[str]) -> list[Path]:
     by_name = {dotted(path): path for path in texts}
     alone: set[Path] = set()
     whole: set[Path] = set()
-    for entry in entries:
-        module, _, function = entry.partition(":")
-        if not _is_in(module, "clearsched"):
+    waiting = [tuple(entry.split(":")) for entry in entries if _is_in(entry.partition(":")[0], "clearsched")]
+    seen: set[tuple[str, ...]] = set()
+    while waiting:
+        module, *function = current = waiting.pop()
+        if current in seen or _is_in(module, PARAMS):
             continue
+        seen.add(current)
         if module not in by_name:
-            raise ClearschedError(f"{entry}: there is no such module")
-        if function:
-            alone.add(by_name[module])
-            for name, names in _imports(by_name[module], function):
-                whole.update(() if _is_in(name, PARAMS) else _files(name, names, by_name))
-        else:
+            raise ClearschedError(f"{':'.join(current)}: there is no such module")
+        if not function:
             whole.add(by_name[module])
+            continue
+        alone.add(by_name[module])
+        for name, taken in _imports(by_name[module], function[0]):
+            waiting += _parts(name, taken, by_name, narrow)
     return sorted(alone | set(closure(whole, texts, PACKAGE, PARAMS)))
+
+
+def _parts(module: str, names: Iterable[str], by_name: Mapping[str, Path], narrow: bool) -> list[tuple[str, ...]]:
+    """What `from module import names` adds to the entries."""
+    found: list[tuple[str, ...]] = []
+    for path in _files(module, names, by_name):
+        found += [(dotted(path),)] if not narrow or dotted(path) != module else []
+    if narrow and module in by_name:
+        known = _names(by_name[module])
+        own = [name for name in names if f"{module}.{name}" not in by_name]
+        # A name that is made in no way known here stands for all of its module.
+        found += [(module, name) if name in known else (module,) for name in own]
+    return found
+
+
+def _names(path: Path) -> set[str]:
+    """What a module defines or imports at its top."""
+    bodies, top = _parsed(_texts()[path])
+    return {*bodies, *top}
+
+
+@cache
+def _parsed(text: bytes) -> tuple[dict[str, ast.AST], dict[str, tuple[str, str]]]:
+    """Of a module its functions, methods, constants and attributes, and its imports at the top, by name."""
+    tree = ast.parse(text)
+    return dict(_bodies(tree)), _top(tree)
+
+
+def _top(tree: ast.Module) -> dict[str, tuple[str, str]]:
+    """The names that a module imports at its top: the module that each is taken from, and its name there."""
+    return {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def _imports(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
@@ -96,14 +136,7 @@ def _imports(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
     Raises:
         ClearschedError: there is no such function.
     """
-    tree = ast.parse(_texts()[path])
-    top = {
-        alias.asname or alias.name: (str(node.module), alias.name)
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    bodies = dict(_bodies(tree))
+    bodies, top = _parsed(_texts()[path])
     if name not in bodies and name not in top:
         raise ClearschedError(f"{path}: there is no {name}")
     waiting = [name]
@@ -125,13 +158,14 @@ def _imports(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
                 waiting.append(f"{current.partition('.')[0]}.{part.attr}")
 
 
-def _bodies(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """The functions, methods and constants of a module by name."""
+def _bodies(tree: ast.Module | ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
+    """The functions, methods, constants and attributes of a module or class by name."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, node
         elif isinstance(node, ast.ClassDef):
-            yield from ((f"{node.name}.{part.name}", part) for part in node.body if isinstance(part, ast.FunctionDef))
+            yield node.name, node
+            yield from ((f"{node.name}.{name}", part) for name, part in _bodies(node))
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from ((target.id, node) for target in targets if isinstance(target, ast.Name))

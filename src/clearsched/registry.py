@@ -15,7 +15,7 @@ from clearsched.errors import ClearschedError
 
 
 class Look(NamedTuple):
-    """How a policy is drawn. Two policies may share a colour or a marker, never both (tests/test_registry.py)."""
+    """How a policy is drawn. Two of one marker have colours far apart to any vision: see `figures.style.PALETTE`."""
 
     colour: str  # "#RRGGBB"
     marker: str  # of matplotlib

@@ -7,8 +7,9 @@ Each field carries its unit and meaning in its metadata. Tables are written and 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,18 +45,31 @@ LEARNING_CURVE = pa.schema(
     ]
 )
 
-EPISODES = pa.schema(
-    [
-        field("policy", pa.string(), "", "name of the policy"),
-        field("kind", pa.string(), "", "heuristic, teacher or student"),
-        field("mode", pa.string(), "", "argmax or sampled"),
-        field("episode", pa.int32(), "", "index of the test episode"),
-        field("avg_jct_s", pa.float64(), "s", "mean job completion time of the episode"),
-        field("makespan_s", pa.float64(), "s", "completion of the last job"),
-        field("num_decisions", pa.int64(), "decisions", "answers of the policy"),
-        field("num_tasks", pa.int64(), "tasks", "tasks started"),
-    ]
-)
+
+class Measured(Protocol):
+    """What a column of numbers needs (`problems.problem.Measure`)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+
+
+def episodes(measures: Iterable[Measured]) -> pa.Schema:
+    """One row a policy and test episode, with a column for each measure of the problem."""
+    return pa.schema(
+        [
+            field("policy", pa.string(), "", "name of the policy"),
+            field("kind", pa.string(), "", "heuristic, teacher or student"),
+            field("mode", pa.string(), "", "argmax or sampled"),
+            field("episode", pa.int32(), "", "index of the test episode"),
+            field("num_decisions", pa.int64(), "decisions", "answers of the policy"),
+            *(field(measure.name, pa.float64(), measure.unit, measure.label) for measure in measures),
+        ]
+    )
+
 
 COMPARISON = pa.schema(
     [
@@ -64,26 +78,37 @@ COMPARISON = pa.schema(
         field("mode", pa.string(), "", "argmax or sampled"),
         field("settings", pa.string(), "", "tuned parameters, as name=value, ..."),
         field("episodes", pa.int32(), "episodes", "number of paired test episodes"),
-        field("mean_jct_s", pa.float64(), "s", "mean over episodes of the mean job completion time"),
-        field("ci_low_s", pa.float64(), "s", "lower end of the bootstrap confidence interval of the mean"),
-        field("ci_high_s", pa.float64(), "s", "upper end of the bootstrap confidence interval of the mean"),
+        field("measure", pa.string(), "", "what the numbers of the row measure; the objective's rows come first"),
+        field("unit", pa.string(), "", "unit of the numbers; empty for a ratio"),
+        field("mean", pa.float64(), "the row's", "mean over the episodes"),
+        field("ci_low", pa.float64(), "the row's", "lower end of the bootstrap confidence interval of the mean"),
+        field("ci_high", pa.float64(), "the row's", "upper end of the bootstrap confidence interval of the mean"),
+        field("worst", pa.float64(), "the row's", "the worst episode"),
         field("reference", pa.string(), "", "policy that the paired differences are taken against"),
-        field("difference_s", pa.float64(), "s", "mean paired difference to the reference (negative: better)"),
-        field("difference_low_s", pa.float64(), "s", "lower end of its bootstrap confidence interval"),
-        field("difference_high_s", pa.float64(), "s", "upper end of its bootstrap confidence interval"),
-        field("difference_percent", pa.float64(), "%", "difference relative to the reference's mean"),
+        field("difference", pa.float64(), "the row's", "mean paired difference to the reference"),
+        field("difference_low", pa.float64(), "the row's", "lower end of its bootstrap confidence interval"),
+        field("difference_high", pa.float64(), "the row's", "upper end of its bootstrap confidence interval"),
+        field(
+            "difference_percent", pa.float64(), "%", "difference relative to the reference's mean, unless it is 0", True
+        ),
     ]
 )
+"""The metadata names the `problem` and the `confidence` of the intervals."""
 
 FIDELITY = pa.schema(
     [
         field("policy", pa.string(), "", "name of the student"),
-        field("choice", pa.string(), "", "stage or limit"),
-        field("decisions_of", pa.string(), "", "all, kept_local (the source job was chosen) or real (all others)"),
-        field("decisions", pa.int64(), "decisions", "non-trivial decisions counted (two candidates or more)"),
+        field("choice", pa.string(), "", "name of the choice"),
+        field(
+            "decisions_of",
+            pa.string(),
+            "",
+            "all; those that kept what there was, by the problem's name for it; real (the others); none (of these)",
+        ),
+        field("decisions", pa.int64(), "decisions", "non-trivial decisions counted (two answers or more)"),
         field("top1", pa.float64(), "", "share in which the student's first choice is the teacher's", True),
-        field("same_job", pa.float64(), "", "share in which both choose a stage of the same job", True),
-        field("limit_error", pa.float64(), "executors", "mean absolute difference of the limits", True),
+        field("same_group", pa.float64(), "", "share in which both choose from the same group of near ties", True),
+        field("level_error", pa.float64(), "the choice's", "mean absolute difference of the levels", True),
     ]
 )
 

@@ -4,15 +4,14 @@ import os
 import re
 import shlex
 import sys
-from glob import glob
 from pathlib import Path
 
 from snakemake.utils import min_version
 
-import clearsched
 from clearsched.errors import ClearschedError
-from clearsched.figures import INPUTS, OF_SOURCES
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
+from clearsched.problems import find_problem
+from clearsched.workflow import caption, code_of_rule, figures_drawn, inputs_of, tables_of
 
 min_version("9.14")
 
@@ -29,10 +28,6 @@ shell.prefix(
 )
 
 
-# The parts of the package that every simulation runs through.
-SIMULATOR = ("traces", "problems", "workloads", "policies")
-
-
 def or_exit(check, *arguments):
     """Call `check`; a user's mistake ends Snakemake with one line on stderr and exit code 2, before anything runs."""
     try:
@@ -42,44 +37,16 @@ def or_exit(check, *arguments):
         raise SystemExit(2) from None
 
 
-def sources(*names):
-    """The source files of the package's parts `names` and of what all parts use, as inputs: a rule reruns when one changes.
-
-    `sources("traces", "workloads")` is src/clearsched/traces/**/*.py and src/clearsched/workloads/**/*.py.
-    """
-    package = Path(os.path.relpath(Path(clearsched.__file__).parent))
-    found = [package / name for name in ("errors.py", "files.py", "schemas.py")]
-    for name in names:
-        source = package / f"{name}.py"
-        found += [source] if source.is_file() else sorted((package / name).rglob("*.*"))
-    return [path.as_posix() for path in found if not {"__pycache__", "recorder"} & set(path.parts)]
+def code_of(rule):
+    """The source files that a rule runs, as its inputs, since it is to run again when one changes."""
+    # Scenarios may have other sources of jobs; all else that a rule runs is the problem's, and the same for all.
+    scenarios = SCENARIOS.values() if rule == "traces_build" else [PARAMS]
+    return sorted({os.path.relpath(path) for params in scenarios for path in or_exit(code_of_rule, rule, params)})
 
 
-def require(path):
-    """Refuse a data set that is not there before anything runs."""
-    if not path.exists():
-        raise ClearschedError(f"traces.path: {path}: no such file or folder")
-
-
-def trace_files(traces):
-    """The files of the data set, or of all data sets of a mix, as far as they are here."""
-    parts = traces.mix if traces.source == "mix" else [traces]
-    return sorted({file for part in parts for file in source_files(part.source, part.path)})
-
-
-def source_files(source, path):
-    """The files of a source; a path of the user's own must exist, or match if it is a pattern."""
-    if path is None and source == "tpch-spark":
-        embedded = Path("data", "tpch-spark.parquet")
-        candidates = [embedded, Path(os.path.relpath(Path(clearsched.__file__).parents[2])) / embedded]
-        return [path.as_posix() for path in candidates if path.is_file()][:1]
-    if path is None:
-        return []
-    found = [Path(name) for name in glob(path, recursive=True)] if any(sign in path for sign in "*?[") else [Path(path)]
-    for there in found or [Path(path)]:
-        or_exit(require, there)
-    files = [file for there in found for file in (there.rglob("*") if there.is_dir() else [there])]
-    return [file.as_posix() for file in files if file.is_file()]
+def data_of(params):
+    """The files of the data set; one that the user named and that is not there ends Snakemake before anything runs."""
+    return [os.path.relpath(path) for path in or_exit(find_problem(params.problem).files, params.traces)]
 
 
 def check_targets(targets, scenarios):
@@ -87,7 +54,7 @@ def check_targets(targets, scenarios):
     if any(str(target).startswith("results/default/") for target in targets) and "default" not in scenarios:
         name = next(iter(scenarios))
         raise ClearschedError(
-            f"scenario: the results of this data set go to results/{name}, not to results/default: "
+            f"scenario: the results of this problem or data set go to results/{name}, not to results/default: "
             f"write 'scenario: {name}' into params.yaml"
         )
 
@@ -115,15 +82,5 @@ def settings_of(stage):
     return [setting(place) for place in range(len(values[PARAMS.scenario]))]
 
 
-def figures_of(params):
-    """The figures of a scenario: that of the rules needs the student whose rules it shows, some are of one source."""
-    return [
-        figure
-        for figure, files in INPUTS.items()
-        if all(Path(file).stem in STUDENTS for file in files if file.startswith("students/"))
-        and params.traces.source in OF_SOURCES.get(figure, [params.traces.source])
-    ]
-
-
-if Path("params.yaml").is_file():
-    or_exit(read_yaml, "params.yaml")
+OWN = Path("params.yaml")
+LAYERS = [or_exit(read_yaml, path) for path in [OWN] if path.is_file()]

@@ -9,7 +9,7 @@ rule decisions_log:
         tuned="<results>/heuristics/tuned.json",
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
-        code=sources(*SIMULATOR, "teacher", "decisions"),
+        code=code_of("decisions_log"),
     output:
         "<results>/decisions/decisions.parquet",
     log:

@@ -11,11 +11,11 @@ rule evaluation_run:
         settings="<results>/teacher/teacher.json",
         students=expand("<results>/students/{student}.json", student=STUDENTS),
         decisions="<results>/decisions/decisions.parquet",
-        code=sources(*SIMULATOR, "teacher", "decisions", "students", "evaluation"),
+        code=code_of("evaluation_run"),
     output:
         tables=expand(
             "<results>/evaluation/{table}.parquet",
-            table=("episodes", "jobs", "comparison", "fidelity", "tasks"),
+            table=tables_of(PROBLEM),
         ),
         comparison=report(
             "<results>/evaluation/comparison.txt",

@@ -1,7 +1,7 @@
 # Pictures: a rule each, since each reads other files and has its own caption.
 
 
-FIGURES = {name: figures_of(params) for name, params in SCENARIOS.items()}
+FIGURES = {name: figures_drawn(params) for name, params in SCENARIOS.items()}
 COMPARED = ["results/figures/data_sets.svg"] if MANY else []
 RESULTS = [
     *(f"results/{name}/figures/{figure}.svg" for name, figures in FIGURES.items() for figure in figures),
@@ -10,19 +10,19 @@ RESULTS = [
     *COMPARED,
 ]
 
-for FIGURE in dict.fromkeys(figure for figures in FIGURES.values() for figure in figures):
+for FIGURE, ENTRY in {name: entry for figures in FIGURES.values() for name, entry in figures.items()}.items():
 
     rule:
         name:
             f"figures_draw_{FIGURE}"
         input:
             params="<results>/params/figures.json",
-            results=expand("<results>/{file}", file=INPUTS[FIGURE]),
-            code=sources("figures", "evaluation/names", "evaluation/statistics", "traces"),
+            results=expand("<results>/{file}", file=inputs_of(ENTRY, STUDENTS)),
+            code=code_of(f"figures_draw_{FIGURE}"),
         output:
             svg=report(
                 f"<results>/figures/{FIGURE}.svg",
-                caption=f"../report/{FIGURE}.rst",
+                caption=str(caption(ENTRY)),
                 category="Figures",
                 labels={"figure": FIGURE.replace("_", " "), **LABELS},
             ),
@@ -45,13 +45,19 @@ for FIGURE in dict.fromkeys(figure for figures in FIGURES.values() for figure in
             "clearsched figures draw {params.figure} --params {input.params:q} --results {params.folder:q} > {log:q} 2>&1"
 
 
+rule figures:
+    input:
+        [file for file in RESULTS if file.endswith(".svg")],
+    localrule: True
+
+
 if MANY:
 
     rule figures_compare:
         input:
             params=in_each("params/figures.json"),
             episodes=in_each("evaluation/episodes.parquet"),
-            code=sources("figures", "evaluation/names", "evaluation/statistics", "traces"),
+            code=code_of("figures_compare"),
         output:
             svg=report(
                 "results/figures/data_sets.svg",

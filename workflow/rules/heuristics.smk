@@ -6,7 +6,7 @@ rule heuristics_tune:
         params="<results>/params/heuristics.json",
         trace="<results>/traces/trace.parquet",
         workloads="<results>/traces/workloads.parquet",
-        code=sources(*SIMULATOR),
+        code=code_of("heuristics_tune"),
     output:
         tuning="<results>/heuristics/tuning.parquet",
         tuned="<results>/heuristics/tuned.json",

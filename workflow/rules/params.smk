@@ -1,14 +1,20 @@
 # The checked params, and for each stage a file with the sections that it may read: changing one parameter rewrites only
 # the files it is in, and so reruns only what depends on it.
 
+# Files are read here and not taken from Snakemake's merged `config`: a layer of another problem sets aside what lies
+# below it.
 GIVEN = workflow.config_settings.config
+if workflow.config_settings.replace_workflow_config:
+    LAYERS.clear()
+LAYERS.extend(or_exit(read_yaml, path) for path in workflow.config_settings.configfiles)
 SCENARIOS = or_exit(
     read_scenarios,
-    config,
+    LAYERS,
     GIVEN,
     "params.yaml with --config" if GIVEN else "params.yaml",
 )
 PARAMS = next(iter(SCENARIOS.values()))
+PROBLEM = find_problem(PARAMS.problem)
 MANY = len(SCENARIOS) > 1
 
 # A single scenario has its name in all paths; of several, the name is a wildcard.

@@ -7,7 +7,7 @@ rule teacher_train:
         trace="<results>/traces/trace.parquet",
         workloads="<results>/traces/workloads.parquet",
         tuned="<results>/heuristics/tuned.json",
-        code=sources(*SIMULATOR, "teacher"),
+        code=code_of("teacher_train"),
     output:
         weights="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",

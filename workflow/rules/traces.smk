@@ -1,13 +1,13 @@
 # Job profiles, and the episodes made of them.
 
-DATA = {name: trace_files(params.traces) for name, params in SCENARIOS.items()}
+DATA = {name: data_of(params) for name, params in SCENARIOS.items()}
 
 
 rule traces_build:
     input:
         params="<results>/params/traces.json",
         data=of_scenario(DATA),
-        code=sources("traces"),
+        code=code_of("traces_build"),
     output:
         "<results>/traces/trace.parquet",
     log:
@@ -28,7 +28,7 @@ rule traces_workloads:
     input:
         params="<results>/params/workloads.json",
         trace="<results>/traces/trace.parquet",
-        code=sources(*SIMULATOR),
+        code=code_of("traces_workloads"),
     output:
         "<results>/traces/workloads.parquet",
     log:

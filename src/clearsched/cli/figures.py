@@ -29,9 +29,13 @@ def draw(
 def compare(
     results: Annotated[list[Path], typer.Argument(help="Folders of scenarios, results/<scenario> each.")],
     out: OutFolder,
-    dpi: Annotated[int, typer.Option(min=50, max=1200, help="Resolution of the PNG in dots per inch.")] = 150,
+    dpi: Annotated[
+        int | None,
+        typer.Option(min=50, max=1200, help="Resolution of the PNG in dots per inch; default: that of figures.dpi."),
+    ] = None,
 ) -> None:
     """Draw several scenarios side by side: every policy relative to the same heuristic."""
     from clearsched import figures
+    from clearsched.figures.settings import DEFAULT_DPI
 
-    figures.compare(results, out, dpi)
+    figures.compare(results, out, dpi or DEFAULT_DPI)

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from clearsched import schemas
 from clearsched.evaluation import TABLE, comparison, rollouts, text
 from clearsched.evaluation.fidelity import fidelity_table
+from clearsched.evaluation.policies import load_policies, reference_policy
 from clearsched.files import provenance, read_json, write_json, write_text
-from clearsched.policies import Policy, load_policy
-from clearsched.problems.dag_jobs.schemas import JOBS, TASKS
-from clearsched.problems.dag_jobs.workloads import load_inputs
-from clearsched.schemas import COMPARISON, EPISODES, FIDELITY, write_table
+from clearsched.problems import find_problem
+from clearsched.problems.problem import Problem
+from clearsched.schemas import COMPARISON, FIDELITY, write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
-
-GANTT_EPISODE = 0
-"""The test episode whose tasks are kept for the Gantt chart."""
 
 
 def evaluate(
@@ -36,82 +34,54 @@ def evaluate(
     """Roll out every policy on the test episodes and write what came of it to `out_dir`."""
     from rich.console import Console
 
-    profiles, drawn = load_inputs(trace, workloads)
-    episodes = drawn.split("test")
+    problem = find_problem(params.problem)
+    instance = problem.open(trace, workloads)
+    episodes = instance.split("test")
     settings = read_json(tuned)
-    policies = load_policies(params, settings, teacher, students)
+    policies = load_policies(problem, params.evaluation, settings, teacher, students)
     with Console(stderr=True).status("") as status:
-        runs = rollouts.roll_out(policies, profiles, episodes, lambda name: status.update(f"test episodes: {name}"))
-    reference = comparison.reference_policy(settings)
+        runs = rollouts.roll_out(
+            problem, policies, instance, episodes, lambda name: status.update(f"test episodes: {name}")
+        )
+    reference = reference_policy(problem, settings)
     bootstrap = comparison.Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
-    compared = comparison.compare(runs, reference, settings, bootstrap)
-    learned: list[Any] = [policy for policy in policies if policy.kind == "student"]
-    faithful = fidelity_table(learned, decisions, "validation", drawn.settings["num_executors"])
-    shown = gantt_policies(policies, compared)
-    tasks = rollouts.task_table(shown, profiles, episodes[GANTT_EPISODE])
-    inputs: dict[str, str | Path] = {
-        "trace": trace,
-        "workloads": workloads,
-        "tuned": tuned,
-        "teacher": teacher,
-        "decisions": decisions,
+    compared = comparison.compare(problem, runs, reference, bootstrap)
+    learned = [policy for policy in policies if policy.kind == "student"]
+    faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
+    files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
+    files |= {f"students/{path.name}": path for path in students}
+    metadata = provenance(params.evaluation.model_dump(mode="json"), files)
+    metadata |= {"problem": problem.name, "confidence": bootstrap.confidence}
+    tables: dict[str, tuple[pa.Table, pa.Schema]] = {
+        "episodes": (rollouts.episode_table(runs), schemas.episodes(problem.measures)),
+        "comparison": (compared, COMPARISON),
+        "fidelity": (faithful, FIDELITY),
+        **instance.details(runs, episodes),
     }
-    inputs |= {f"students/{path.name}": path for path in students}
-    origin = provenance(params.evaluation.model_dump(mode="json"), inputs)
-    jobs = rollouts.job_table(runs, [episode.profile for episode in episodes], profiles.names)
-    tables: list[tuple[str, pa.Table, pa.Schema]] = [
-        ("episodes", rollouts.episode_table(runs), EPISODES),
-        ("jobs", jobs, JOBS),
-        ("comparison", compared, COMPARISON),
-        ("fidelity", faithful, FIDELITY),
-        ("tasks", tasks, TASKS),
-    ]
-    for name, table, schema in tables:
-        write_table(out_dir / f"{name}.parquet", table, schema, origin | {"episode": GANTT_EPISODE})
-    write_json(out_dir / "metrics.json", metrics(compared, faithful))
-    counts = [len(episode.profile) for episode in episodes]
-    setting = text.Setting(len(episodes), (min(counts), max(counts)), drawn.settings["num_executors"])
-    found = comparison.verdicts(runs, reference, bootstrap)
-    write_text(out_dir / TABLE, text.render(compared, found, faithful, setting, bootstrap))
+    for name, (table, schema) in tables.items():
+        write_table(out_dir / f"{name}.parquet", table, schema, metadata)
+    write_json(out_dir / "metrics.json", metrics(problem, compared, faithful))
+    found = comparison.verdicts(problem, runs, reference, bootstrap)
+    setting = instance.describe("test", episodes)
+    write_text(out_dir / TABLE, text.render(problem, compared, found, faithful, setting, bootstrap))
 
 
-def load_policies(params: Params, tuned: dict[str, Any], teacher: Path, students: Sequence[Path]) -> list[Policy]:
-    """The policies that are listed, the reference among them; a student that was not fitted is left out."""
-    fitted = {path.stem: path for path in students}
-    names = list(params.evaluation.policies)
-    reference = comparison.reference_policy(tuned)
-    if reference not in names:
-        names.append(reference)  # type: ignore[arg-type]
-    policies: list[Policy] = []
-    for name in names:
-        if name == "teacher":
-            policies.append(load_policy(teacher, mode=params.evaluation.mode))
-        elif name in fitted:
-            policies.append(load_policy(fitted[name]))
-        elif name not in ("rule_list", "boosted_trees"):
-            policies.append(load_policy(name, tuned))
-    return policies
-
-
-def gantt_policies(policies: Sequence[Policy], compared: pa.Table) -> list[Policy]:
-    """For the Gantt chart: fair, the teacher and the best student, as far as they were run; else the first policy."""
-    order = compared["policy"].to_pylist()
-    best_student = [name for name, kind in zip(order, compared["kind"].to_pylist(), strict=True) if kind == "student"]
-    wanted = ["fair", "teacher", *best_student[:1]]
-    by_name = {policy.name: policy for policy in policies}
-    return [by_name[name] for name in wanted if name in by_name] or [policies[0]]
-
-
-def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
-    """What `dvc metrics show` prints: times in s, fidelity as shares, by policy."""
+def metrics(problem: Problem, compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
+    """What `dvc metrics show` prints, by policy: mean of each compared measure in its unit, fidelity as shares."""
     result: dict[str, Any] = {}
     for row in compared.to_pylist():
-        result[row["policy"]] = {
-            name: round(row[name], 4) for name in ("mean_jct_s", "ci_low_s", "ci_high_s", "difference_percent")
-        }
+        told = result.setdefault(row["policy"], {})
+        told[row["measure"]] = _rounded(row["mean"])
+        if row["measure"] == problem.measures[0].name:
+            told |= {name: _rounded(row[name]) for name in ("ci_low", "ci_high", "difference_percent")}
     for row in faithful.to_pylist():
         if row["decisions_of"] == "all":
-            for name in ("top1", "same_job", "limit_error"):
+            for name in ("top1", "same_group", "level_error"):
                 if row[name] is not None:
                     result[row["policy"]][f"{row['choice']}_{name}"] = round(row[name], 4)
     return result
+
+
+def _rounded(value: float | None) -> float | None:
+    """Four decimals; JSON has no word for what is no number."""
+    return None if value is None or value != value else round(value, 4)

@@ -2,108 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from clearsched.evaluation.comparison import Bootstrap, Verdict, teacher_bar
-from clearsched.evaluation.names import label
+from clearsched.evaluation.comparison import Bootstrap, Verdict
+from clearsched.evaluation.fidelity import kept_name
+from clearsched.evaluation.policies import label
+from clearsched.problems.problem import Measure, Problem
 
-
-@dataclass(frozen=True)
-class Setting:
-    """What the episodes are: number of episodes, jobs of each (smallest and largest number), executors."""
-
-    episodes: int
-    jobs: tuple[int, int]
-    executors: int
-
-    def __str__(self) -> str:
-        low, high = self.jobs
-        jobs = f"{low}" if low == high else f"{low} to {high}"
-        return f"{self.episodes} test episodes of {jobs} jobs on {self.executors} executors"
+Row = dict[str, Any]
 
 
 def render(
+    problem: Problem,
     comparison: pa.Table,
     found: Sequence[Verdict],
     fidelity: pa.Table,
-    setting: Setting,
+    setting: str,
     bootstrap: Bootstrap,
 ) -> str:
-    """The whole text: what was run, the table, what it says in sentences, fidelity of the students."""
+    """The whole text: what was run, the table, what it says in sentences, other measures, fidelity of the students.
+
+    Args:
+        problem: what was scheduled.
+        comparison: of schema COMPARISON.
+        found: told in sentences.
+        fidelity: of schema FIDELITY.
+        setting: what the episodes are (`Instance.describe`).
+        bootstrap: how intervals were drawn.
+    """
+    objective = problem.measures[0]
     rows = comparison.to_pylist()
-    reference = rows[0]["reference"]
-    level = f"{100 * bootstrap.confidence:g} %"
+    of_objective = [row for row in rows if row["measure"] == objective.name]
     lines = [
-        f"Mean job completion time (JCT) over {setting}; lower is better.",
-        f"CI: {level} bootstrap interval over episodes. Difference: same episodes, paired, to {label(reference)},",
+        f"{_sentence(objective.label)} ({objective.short}) over {setting}; {_better(objective)}.",
+        f"CI: {100 * bootstrap.confidence:g} % bootstrap interval over episodes. "
+        f"Difference: same episodes, paired, to {label(problem, rows[0]['reference'])},",
         "the strongest heuristic on the validation episodes.",
         "",
-        *_comparison_lines(rows),
+        *_comparison_lines(problem, of_objective),
         "",
         *(f"* {item}" for item in found if item.policy != item.reference),
+        *_other_measures(problem, rows),
     ]
-    teachers = [row["policy"] for row in rows if row["kind"] == "teacher"]
-    bars = [bar for name in teachers if (bar := teacher_bar(found, name)) is not None]
-    lines += [f"* {bar}" for bar in bars]
     if len(fidelity):
-        lines += ["", *_fidelity_lines(fidelity.to_pylist())]
+        lines += ["", *_fidelity_lines(problem, fidelity.to_pylist())]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _comparison_lines(rows: list[dict]) -> list[str]:
-    header = ["policy", "kind", "settings", "choice", "JCT (s)", "CI (s)", "difference (s)", "CI (s)", "(%)"]
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _better(measure: Measure) -> str:
+    return f"{'lower' if measure.lower_is_better else 'higher'} is better"
+
+
+def with_unit(text: str, unit: str) -> str:
+    """The text with the unit behind it, if there is one: "JCT (s)"."""
+    return f"{text} ({unit})" if unit else text
+
+
+def decimals(largest: float) -> int:
+    """Three or four digits that matter, the same number of decimals in the whole column."""
+    if largest >= 100:
+        return 1
+    if largest >= 1 or largest == 0:
+        return 2
+    return min(2 - int(np.floor(np.log10(largest))), 9)
+
+
+def _comparison_lines(problem: Problem, rows: list[Row]) -> list[str]:
+    objective = problem.measures[0]
+    ends = with_unit("CI", objective.unit)
+    difference = with_unit("difference", objective.unit)
+    header = ["policy", "kind", "settings", "choice", with_unit(objective.short, objective.unit), ends]
+    places = decimals(max(abs(row["mean"]) for row in rows))
     body = []
-    largest = max(row["mean_jct_s"] for row in rows)
     for row in rows:
         is_reference = row["policy"] == row["reference"]
-        difference = ["reference", "", ""] if is_reference else _difference_cells(row)
-        body.append(
-            [
-                label(row["policy"]),
-                row["kind"],
-                row["settings"],
-                row["mode"],
-                _seconds(largest).format(row["mean_jct_s"]),
-                _ends(row["ci_low_s"], row["ci_high_s"], _seconds(largest)),
-                *difference,
-            ]
-        )
-    return layout(header, body, left=4)
+        mean = [f"{row['mean']:.{places}f}", _ends(row["ci_low"], row["ci_high"], f"{{:.{places}f}}")]
+        told = ["reference", "", ""] if is_reference else _difference_cells(row, max(places, 2))
+        body.append([label(problem, row["policy"]), row["kind"], row["settings"], row["mode"], *mean, *told])
+    return layout([*header, difference, ends, "(%)"], body, left=4)
 
 
-def _seconds(largest: float) -> str:
-    """Three or four digits that matter, the same number of decimals in the whole column."""
-    return "{:.1f}" if largest >= 100 else "{:.2f}"
+def _difference_cells(row: Row, places: int) -> list[str]:
+    form = f"{{:+.{places}f}}"
+    percent = row["difference_percent"]
+    ends = _ends(row["difference_low"], row["difference_high"], form)
+    return [form.format(row["difference"]), ends, "-" if percent is None else f"{percent:+.1f}"]
 
 
-def _difference_cells(row: dict) -> list[str]:
-    ends = _ends(row["difference_low_s"], row["difference_high_s"], "{:+.2f}")
-    return [f"{row['difference_s']:+.2f}", ends, f"{row['difference_percent']:+.1f}"]
+def _other_measures(problem: Problem, rows: list[Row]) -> Iterator[str]:
+    """A table a further measure, after one with the worst episode of the objective; nothing without such a measure."""
+    objective, *others = problem.measures
+    others = [measure for measure in others if measure.compared]
+    if not others:
+        return
+    yield from ("", "Other measures")
+    for measure in (objective, *others):
+        of = [row for row in rows if row["measure"] == measure.name]
+        places = decimals(max(abs(row[name]) for row in of for name in ("mean", "worst")))
+        header = ["policy", "worst episode"]
+        body = [[label(problem, row["policy"]), f"{row['worst']:.{places}f}"] for row in of]
+        if measure is not objective:
+            header[1:1] = [measure.short, "CI"]
+            for cells, row in zip(body, of, strict=True):
+                ends = _ends(row["ci_low"], row["ci_high"], f"{{:.{places}f}}")
+                cells[1:1] = [f"{row['mean']:.{places}f}", ends]
+        yield from ("", f"{with_unit(_sentence(measure.label), measure.unit)}; {_better(measure)}", "")
+        yield from layout(header, body, left=1)
 
 
-def _fidelity_lines(rows: list[dict]) -> list[str]:
-    header = ["student", "choice", "decisions of", "decisions", "first choice", "same job", "limit error (executors)"]
+def _fidelity_lines(problem: Problem, rows: list[Row]) -> list[str]:
+    """Columns of what the problem has no word for are left out."""
+    rank = problem.choices[0]
+    level = next((choice for choice in problem.choices if choice.form == "level"), None)
+    header = ["student", "choice", "decisions of", "decisions", "first choice"]
+    header.append(f"same {rank.group}" if rank.group else "")
+    header.append(with_unit(f"{level.name} error", level.unit) if level else "")
     body = []
     for row in rows:
-        shares = ["-" if row[name] is None else f"{100 * row[name]:.1f} %" for name in ("top1", "same_job")]
-        error = "-" if row["limit_error"] is None else f"{row['limit_error']:.2f}"
-        body.append(
-            [
-                label(row["policy"]),
-                row["choice"],
-                row["decisions_of"].replace("_", " "),
-                f"{row['decisions']:,}",
-                *shares,
-                error,
-            ]
-        )
+        shares = ["-" if row[name] is None else f"{100 * row[name]:.1f} %" for name in ("top1", "same_group")]
+        error = "-" if row["level_error"] is None else f"{row['level_error']:.2f}"
+        cells = [label(problem, row["policy"]), row["choice"], row["decisions_of"].replace("_", " ")]
+        cells += [f"{row['decisions']:,}", shares[0], shares[1] if rank.group else "", error if level else ""]
+        body.append(cells)
+    subsets = {row["decisions_of"] for row in rows}
+    words = [rank.kept] if kept_name(rank) in subsets and rank.kept else []
+    words += [f"none: {rank.none}"] if "none" in subsets else []
     return [
-        "Fidelity to the teacher on its logged held-out decisions with two candidates or more "
-        "(kept local: the freed executor stays on its job):",
+        "Fidelity to the teacher on its logged held-out decisions with two candidates or more"
+        + (f" ({'; '.join(words)}):" if words else ":"),
         "",
         *layout(header, body, left=3),
     ]

@@ -8,42 +8,30 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clearsched.errors import ClearschedError
+from clearsched.figures.kinds import figures_of
 from clearsched.figures.settings import DEFAULT_DPI
-from clearsched.registry import load
+from clearsched.problems import DEFAULT, find_problem
+from clearsched.problems.problem import Problem
+from clearsched.registry import Registry, load
 
-NAMES = ("jct_by_policy", "jct_cdf", "gantt", "learning_curve", "rules", "dag_gallery", "job_sizes", "arrivals")
-"""The figures; each is a module of this package with a function `draw(results_dir) -> Drawing`."""
+if TYPE_CHECKING:
+    from clearsched.figures.style import Subject
 
-OF_SOURCES = {"published_quantiles": ("alibaba-like",)}
-"""Figures that only some sources of jobs have."""
-
-OF_TRACES = ("dag_gallery", "job_sizes", "arrivals", "published_quantiles")
-"""Figures that show a trace: their modules have a function `draw_trace(measured) -> Drawing` too."""
-
-INPUTS = {
-    "jct_by_policy": ("evaluation/comparison.parquet",),
-    "jct_cdf": ("evaluation/jobs.parquet", "evaluation/episodes.parquet"),
-    "gantt": ("evaluation/tasks.parquet", "evaluation/jobs.parquet"),
-    "learning_curve": ("teacher/learning_curve.parquet",),
-    "rules": ("students/rule_list.json",),
-    "dag_gallery": ("traces/trace.parquet",),
-    "job_sizes": ("traces/trace.parquet",),
-    "arrivals": ("traces/trace.parquet", "traces/workloads.parquet"),
-    "published_quantiles": ("traces/trace.parquet",),
-}
-"""The files below `results/<scenario>/` that each figure reads, for the workflow's rules."""
+__all__ = ["compare", "draw", "draw_trace", "figures_of"]
 
 
 def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = None) -> list[Path]:
     """Draw one figure from the files of a scenario and write `figures/<name>.svg`, `.png` and `.csv` below it.
 
+    Data that has no picture does not stop a run: a page with the reason stands in the figure's place.
+
     Args:
-        name: one of `NAMES` or `OF_SOURCES`.
+        name: one of `figures_of(problem)`.
         results_dir: folder of the scenario, `results/<scenario>`.
-        params: settings of the stage; `figures.dpi` is the resolution of the PNG, dots an inch.
+        params: settings of the stage; `problem` is what was scheduled, `figures.dpi` the resolution of the PNG, dots
+            an inch.
 
     Returns:
         The three paths.
@@ -51,29 +39,48 @@ def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = 
     Raises:
         ClearschedError: the figure is unknown, or a file it reads is missing or not of its schema.
     """
-    _known(name, (*NAMES, *OF_SOURCES))
+    params = params or {}
+    problem = find_problem(params.get("problem", DEFAULT))
+    figure = figures_of(problem)[name]
     import matplotlib
 
     from clearsched.figures import style
 
-    section = (params or {}).get("figures") or {}
     results_dir = Path(results_dir)
-    module = importlib.import_module(_module(name))
+    module = importlib.import_module(figure.module)
     with matplotlib.rc_context(style.RC):
-        drawing = module.draw(results_dir)
-        return style.save(drawing, results_dir / "figures" / name, int(section.get("dpi", DEFAULT_DPI)))
+        try:
+            drawing = module.draw(results_dir, subject(problem))
+        except style.NothingToDraw as reason:
+            drawing = style.note(figure.label, str(reason))
+        dpi = int((params.get("figures") or {}).get("dpi", DEFAULT_DPI))
+        return style.save(drawing, results_dir / "figures" / name, dpi)
+
+
+def subject(problem: Problem) -> Subject:
+    """The problem, and how its policies are shown by the registries."""
+    from clearsched.evaluation.policies import policies_of
+    from clearsched.figures.style import Shown, Subject
+
+    known = policies_of(problem).values()
+    return Subject(problem, {policy.name: Shown(policy.label, policy.look, policy.kind) for policy in known})
 
 
 def draw_trace(
-    path: str | Path, folder: str | Path, names: Sequence[str] | None = None, dpi: int = DEFAULT_DPI
+    path: str | Path,
+    folder: str | Path,
+    names: Sequence[str] | None = None,
+    dpi: int = DEFAULT_DPI,
+    problem: str = DEFAULT,
 ) -> list[Path]:
     """Draw a trace into a folder: `<name>.svg`, `.png` and `.csv` of each figure.
 
     Args:
         path: a trace, Parquet.
         folder: made if it is not there.
-        names: of `OF_TRACES`; None for all that the trace has the data for.
+        names: of the problem's figures that show a trace; None for all that the trace has the data for.
         dpi: resolution of the PNG, dots an inch.
+        problem: whose trace it is.
 
     Returns:
         The paths.
@@ -81,15 +88,14 @@ def draw_trace(
     Raises:
         ClearschedError: the figure is unknown, the file is no trace, or lacks what a figure asked for shows.
     """
-    for name in names or ():
-        _known(name, OF_TRACES)
+    own = find_problem(problem).figures.values()
+    known = Registry("figure of a trace", (figure for figure in own if figure.shows_trace))
+    wanted = [known[name] for name in names or known]
     import matplotlib
 
     from clearsched.figures import style
-    from clearsched.problems.dag_jobs.figures import FIGURES
 
     # All figures of a trace read it once.
-    wanted = [FIGURES[name] for name in names or OF_TRACES]
     measured = {reader: load(reader)(path) for reader in dict.fromkeys(figure.measure for figure in wanted)}
     written = []
     for figure in wanted:
@@ -111,7 +117,7 @@ def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = DEFAULT_D
         dpi: resolution of the PNG, dots an inch.
 
     Raises:
-        ClearschedError: a folder has no evaluation, or two have the same name.
+        ClearschedError: a folder has no evaluation, two have the same name, or they are of different problems.
     """
     import matplotlib
 
@@ -120,14 +126,3 @@ def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = DEFAULT_D
     with matplotlib.rc_context(style.RC):
         drawing = data_sets.draw_folders([Path(folder) for folder in folders])
         return style.save(drawing, Path(out) / "data_sets", dpi)
-
-
-def _known(name: str, names: Sequence[str]) -> None:
-    if name not in names:
-        raise ClearschedError(f"figures: unknown figure {name!r}; known are {', '.join(names)}")
-
-
-def _module(name: str) -> str:
-    from clearsched.problems.dag_jobs.figures import FIGURES
-
-    return FIGURES[name].module if name in FIGURES else f"clearsched.figures.{name}"

@@ -1,4 +1,4 @@
-"""How the teacher learned: validation JCT while cloning the heuristic and while improving on it."""
+"""How the teacher learned: the objective on validation while cloning the heuristic and while improving on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.text import with_unit
 from clearsched.figures import style
+from clearsched.registry import Look
 from clearsched.schemas import LEARNING_CURVE, read_table
 
 if TYPE_CHECKING:
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
 PHASES = {"clone": "cloning the heuristic", "improve": "improving by policy gradient"}
 
 
-def draw(results_dir: Path) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `teacher/learning_curve.parquet` and draw one panel a phase."""
     path = results_dir / "teacher" / "learning_curve.parquet"
-    table, _ = read_table(path, LEARNING_CURVE)
+    table, metadata = read_table(path, LEARNING_CURVE)
     phases = [name for name in PHASES if name in table["phase"].to_pylist()]
     if not phases:
         raise ClearschedError(f"{path}: no iterations of the phases {', '.join(PHASES)}; train the teacher again")
@@ -30,31 +32,32 @@ def draw(results_dir: Path) -> style.Drawing:
     widths = [1.0 if name == "clone" else 1.8 for name in phases]
     panels = figure.subplots(1, len(phases), width_ratios=widths, squeeze=False)[0]
     for axes, name in zip(panels, phases, strict=True):
-        _draw_phase(axes, name, table.filter(pc.equal(table["phase"], name)))
-    panels[0].set_ylabel("mean job completion time (s)")
+        _draw_phase(axes, name, table.filter(pc.equal(table["phase"], name)), subject.shown("teacher", "teacher").look)
+    objective = subject.problem.measures[0]
+    panels[0].set_ylabel(with_unit(objective.label, metadata.get("unit", objective.unit)))
     handles, labels = _legend_entries(panels)
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     rows = [list(row.values()) for row in table.to_pylist()]
     return style.Drawing(figure, LEARNING_CURVE.names, rows)
 
 
-def _draw_phase(axes: Axes, phase: str, table: pa.Table) -> None:
+def _draw_phase(axes: Axes, phase: str, table: pa.Table, look: Look) -> None:
     """Each phase has a scale of its own: cloning falls by tens of percent, improving by a few."""
     episodes = table["episodes"].to_numpy()
     # A phase that learns from episodes logged once is told by its passes over them, not by new episodes.
     moving = len(np.unique(episodes)) > 1
     place = episodes if moving else table["iteration"].to_numpy()
-    train = table["train_jct_s"].to_numpy(zero_copy_only=False).astype(np.float64)
-    validation = table["validation_jct_s"].to_numpy(zero_copy_only=False).astype(np.float64)
-    reference = table["reference_jct_s"].to_numpy()
+    train = table["train_objective"].to_numpy(zero_copy_only=False).astype(np.float64)
+    validation = table["validation_objective"].to_numpy(zero_copy_only=False).astype(np.float64)
+    reference = table["reference_objective"].to_numpy()
     if np.isfinite(train).any():
         axes.plot(place, train, color=style.ORANGE, linewidth=1.0, alpha=0.8, label="training rollouts (sampled)")
     seen = np.isfinite(validation)
     axes.plot(
         place[seen],
         validation[seen],
-        color=style.VERMILION,
-        marker=style.KIND_MARKERS["teacher"],
+        color=look.colour,
+        marker=look.marker,
         markersize=3.5,
         label="validation episodes (argmax)",
     )

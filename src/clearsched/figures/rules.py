@@ -1,16 +1,16 @@
-"""The rule list drawn as a picture: one row a rule, read from the top, with what it gives."""
+"""Rule lists drawn as pictures: one row a rule, read from the top, with what it gives."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearsched import students
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
-from clearsched.files import read_json
+from clearsched.problems.problem import Choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,35 +21,119 @@ MARGIN_IN = 0.15
 NUMBER_IN = 0.3
 CONDITION_IN = 4.75
 GAP_IN = 0.35
-STAGE_TINT, LIMIT_TINT = "#E5F4EF", "#E6F1F8"  # 10 % of the palette's green and blue
+NOTE_IN = 0.25
+COLOURS = {"rank": (style.GREEN, "#E5F4EF"), "level": (style.BLUE, "#E6F1F8")}
+"""Of a bar, and of the boxes: 10 % of it."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One rule: its condition (empty for "otherwise"), what it gives in words, that as a share 0..1 for the bar."""
+    """One rule: its conditions, as text and as a sentence; what it gives, in words, as a bar of 0..1, as it is."""
 
     condition: str
+    sentence: str
     result: str
     bar: float
+    value: float
 
 
-def draw(results_dir: Path) -> style.Drawing:
-    """Read `students/rule_list.json` (`rules` and `limit_rules`) and draw the two lists below each other."""
-    path = results_dir / "students" / "rule_list.json"
-    policy = read_json(path)
-    stage_rows, limit_rows = stage_rules(policy, path), limit_rules(policy, path)
-    units = policy.get("units", {})
-    blocks = [
-        (
-            "Which stage? A candidate gets the score of the first row that fits; the highest score is chosen.",
-            stage_rows,
-        ),
-        ("How many executors may its job hold? The first row that fits the chosen stage.", limit_rows),
+@dataclass(frozen=True)
+class Block:
+    """The rules of one student for one choice, and what stands below them."""
+
+    student: str
+    choice: Choice
+    title: str
+    rows: tuple[Row, ...]
+    note: str = ""
+
+
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
+    """Read `students/*.json` and draw the rules of every student whose rank choice is answered by rules.
+
+    Raises:
+        ClearschedError: there is no student, or the file of one is broken.
+        NothingToDraw: no student has rules.
+    """
+    folder = results_dir / "students"
+    order = {name: place for place, name in enumerate(subject.policies)}
+    paths = sorted(folder.glob("*.json"), key=lambda path: (order.get(path.stem, len(order)), path.stem))
+    if not paths:
+        raise ClearschedError(f"{folder}: no such file as a student's .json; fit the students first")
+    blocks = [block for path in paths for block in blocks_of(students.load_policy(path), subject)]
+    if not blocks:
+        names = ", ".join(subject.shown(path.stem).label for path in paths)
+        raise style.NothingToDraw(f"No student decides by a list of rules. There are: {names}.")
+    figure = _draw(blocks, several=len({block.student for block in blocks}) > 1)
+    rows = [
+        [block.student, block.choice.name, place + 1, row.condition, row.value]
+        for block in blocks
+        for place, row in enumerate(block.rows)
     ]
-    wrapped = [
-        [_wrap(_sentence(row, place, units), CONDITION_IN) for place, row in enumerate(rows)] for _, rows in blocks
+    return style.Drawing(figure, ["student", "choice", "rule", "if", "then"], rows)
+
+
+def blocks_of(student: Any, subject: style.Subject) -> Iterator[Block]:
+    """The choices that a student answers by rules; none where its rank choice is answered by something else."""
+    rank = subject.problem.choices[0]
+    if not hasattr(student.scorers[rank.name], "rules"):
+        return
+    name = subject.shown(student.name, "student").label
+    for choice in subject.problem.choices:
+        scorer = student.scorers[choice.name]
+        if not hasattr(scorer, "rules"):
+            continue
+        if choice.form == "rank":
+            how = "A candidate gets the score of the first row that fits; the highest score is chosen."
+            idles = student.none and choice.none
+            rows = tuple(rank_rows(choice, scorer, bool(idles)))
+            note = f"Where no candidate scores above 0: {choice.none}."
+            some = idles and any(row.value <= 0 for row in rows)
+            yield Block(name, choice, f"{choice.question} {how}", rows, note if some else "")
+        else:
+            title = f"{choice.question} The first row that fits the chosen candidate."
+            yield Block(name, choice, title, tuple(level_rows(choice, scorer)))
+
+
+def rank_rows(choice: Choice, scorer: Any, idles: bool) -> Iterator[Row]:
+    """The rules of a rank choice, by their scores; `idles`: "none of these" is an answer, with the score 0."""
+    scores = [float(rule.value) for rule in scorer.rules]
+    low, high = min(scores), max(scores)
+    for place, (rule, score) in enumerate(zip(scorer.rules, scores, strict=True)):
+        bar = (score - low) / (high - low) if high > low else 1.0
+        result = f"score {score:.2f}" + (": not chosen" if idles and score <= 0 else "")
+        yield Row(rule.text(scorer.names), sentence(choice, scorer, rule, place), result, bar, score)
+
+
+def level_rows(choice: Choice, scorer: Any) -> Iterator[Row]:
+    """The rules of a level choice, by the share of the most that they give."""
+    for place, rule in enumerate(scorer.rules):
+        share = min(max(float(rule.value), 0.0), 1.0)
+        result = f"{100 * float(rule.value):.0f} % of {choice.unit}"
+        yield Row(rule.text(scorer.names), sentence(choice, scorer, rule, place), result, share, float(rule.value))
+
+
+def sentence(choice: Choice, scorer: Any, rule: Any, place: int) -> str:
+    """A rule's conditions in words, each number with the unit of its feature."""
+    units = {feature.name: feature.unit for feature in choice.features}
+    texts = [
+        f"{condition.text(scorer.names)} {units.get(scorer.names[condition.feature], '')}".rstrip()
+        for condition in rule.conditions
     ]
-    heights = [0.42 + sum(_row_height(lines) for lines in block) + 0.12 for block in wrapped]
+    if not texts:
+        return "otherwise"
+    return f"{'if' if place == 0 else 'else if'} {' and '.join(texts)}"
+
+
+def _draw(blocks: Sequence[Block], several: bool) -> Any:
+    """The figure; `several`: each title tells its student."""
+    width = style.WIDTH_IN - 2 * MARGIN_IN
+    titles = [_wrap(f"{_sentence_case(b.student)}. {b.title}" if several else b.title, width, "bold") for b in blocks]
+    wrapped = [[_wrap(row.sentence, CONDITION_IN) for row in block.rows] for block in blocks]
+    heights = [
+        0.29 + LINE_IN * len(title) + sum(map(_row_height, lines)) + (NOTE_IN if block.note else 0.0)
+        for title, block, lines in zip(titles, blocks, wrapped, strict=True)
+    ]
     height = 2 * MARGIN_IN + sum(heights)
     figure = style.new_figure(height_in=height)
     figure.set_layout_engine("none")
@@ -57,69 +141,26 @@ def draw(results_dir: Path) -> style.Drawing:
     axes.set(xlim=(0.0, style.WIDTH_IN), ylim=(height, 0.0))  # inches, from the top
     axes.set_axis_off()
     top = MARGIN_IN
-    for (title, rows), lines, block, colours in zip(
-        blocks, wrapped, heights, ((style.GREEN, STAGE_TINT), (style.BLUE, LIMIT_TINT)), strict=True
-    ):
-        _draw_block(axes, title, rows, lines, top, colours)
-        top += block
-    csv_rows = [
-        [choice, place + 1, row.condition, row.bar if choice == "limit" else row.result]
-        for choice, rows in (("stage", stage_rows), ("limit", limit_rows))
-        for place, row in enumerate(rows)
-    ]
-    return style.Drawing(figure, ["choice", "rule", "if", "then"], csv_rows)
+    for title, block, lines, block_height in zip(titles, blocks, wrapped, heights, strict=True):
+        _draw_block(axes, title, block, lines, top)
+        top += block_height
+    return figure
 
 
-def stage_rules(policy: Any, where: Path) -> list[Row]:
-    """The rows of `rules`: each an object with `if`, `score` and `share` (of the candidates that end at it)."""
-    rules = _rule_objects(policy, "rules", ("if", "score"), where)
-    scores = [float(rule["score"]) for rule in rules]
-    low, high = min(scores), max(scores)
-    return [
-        Row(str(rule["if"]), f"score {score:.2f}", (score - low) / (high - low) if high > low else 1.0)
-        for rule, score in zip(rules, scores, strict=True)
-    ]
-
-
-def limit_rules(policy: Any, where: Path) -> list[Row]:
-    """The rows of `limit_rules`: each an object with `if` and `limit_share` (of the executors)."""
-    rules = _rule_objects(policy, "limit_rules", ("if", "limit_share"), where)
-    shares = [float(rule["limit_share"]) for rule in rules]
-    return [
-        Row(str(rule["if"]), f"{100 * share:.0f} % of executors", min(max(share, 0.0), 1.0))
-        for rule, share in zip(rules, shares, strict=True)
-    ]
-
-
-def _rule_objects(policy: Any, key: str, needed: Sequence[str], where: Path) -> list[dict[str, Any]]:
-    rules = policy.get(key) if isinstance(policy, dict) else None
-    if not isinstance(rules, list) or not rules:
-        raise ClearschedError(f"{where}: no list of rules under {key!r}; fit the students again")
-    for place, rule in enumerate(rules):
-        missing = [name for name in needed if not isinstance(rule, dict) or name not in rule]
-        if missing:
-            raise ClearschedError(f"{where}: {key}[{place}]: no {missing[0]!r}; fit the students again")
-    return rules
-
-
-def _sentence(row: Row, place: int, units: Mapping[str, str]) -> str:
-    """The condition in words, each number with the unit of its feature."""
-    text = re.sub(r"(\w+) (<=|>=|<|>) (\S+)", lambda m: f"{m[0]} {units.get(m[1], '')}".rstrip(), row.condition.strip())
-    if not text or text.lower() in ("else", "otherwise", "true"):
-        return "otherwise"
-    return f"if {text}" if place == 0 else f"else if {text}"
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _row_height(lines: Sequence[str]) -> float:
     return 0.14 + LINE_IN * len(lines)
 
 
-def _wrap(text: str, width_in: float) -> list[str]:
+def _wrap(text: str, width_in: float, weight: str = "normal") -> list[str]:
     """Break `text` at spaces into lines of at most `width_in` inches, measured in the font it is drawn with."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    font = FontProperties(family=style.RC["font.family"], size=FONT_PT)
+    font = FontProperties(family=style.RC["font.family"], size=FONT_PT, weight=weight)
 
     def width(line: str) -> float:
         return text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] / 72.0
@@ -134,19 +175,19 @@ def _wrap(text: str, width_in: float) -> list[str]:
     return lines
 
 
-def _draw_block(
-    axes: Axes, title: str, rows: list[Row], lines: list[list[str]], top: float, colours: tuple[str, str]
-) -> None:
+def _draw_block(axes: Axes, title: list[str], block: Block, lines: list[list[str]], top: float) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
-    strong, tint = colours
+    strong, tint = COLOURS[block.choice.form]
     left = MARGIN_IN + NUMBER_IN
     result_left = left + CONDITION_IN + 0.2 + GAP_IN
     result_width = style.WIDTH_IN - MARGIN_IN - result_left
     text: dict[str, Any] = {"fontsize": FONT_PT, "va": "center", "parse_math": False}
-    axes.text(MARGIN_IN, top + 0.14, title, fontweight="bold", **text)
-    top += 0.36
-    for place, (row, its_lines) in enumerate(zip(rows, lines, strict=True)):
+    for line in title:
+        axes.text(MARGIN_IN, top + 0.14, line, fontweight="bold", **text)
+        top += LINE_IN
+    top += 0.195
+    for place, (row, its_lines) in enumerate(zip(block.rows, lines, strict=True)):
         height = _row_height(its_lines)
         middle = top + height / 2
         box: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.05", "linewidth": 0.8}
@@ -170,3 +211,5 @@ def _draw_block(
             )
         axes.text(result_left + 0.1, middle, row.result, **text)
         top += height
+    if block.note:
+        axes.text(left, top + NOTE_IN / 2, block.note, fontstyle="italic", **text)

@@ -9,6 +9,7 @@ from clearsched.section import Section
 DEFAULT_DPI = 150
 """Resolution of PNG files, dots an inch, where nothing else is asked for."""
 
+
 class FiguresParams(Section):
     """The pictures (SVG and PNG)."""
 

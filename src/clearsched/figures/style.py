@@ -1,42 +1,44 @@
-"""One look for all figures: colours, fonts, sizes, and writing them so that equal data gives equal bytes."""
+"""One look for all figures: colours, markers, fonts, sizes, and writing them so that equal data gives equal bytes."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clearsched.evaluation.names import KINDS
+from clearsched.errors import ClearschedError
 from clearsched.files import atomic_path, write_text
+from clearsched.problems.problem import Problem
+from clearsched.registry import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The palette of M. Okabe and K. Ito, Color Universal Design (2008): told apart with any common colour blindness.
+# The palette of M. Okabe and K. Ito, Color Universal Design (2008): told apart with any common colour blindness. Brown
+# stands in place of its yellow, which is faint on white.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#8C8C8C"
-BROWN = "#7A4B12"
+BROWN, BLUE, VERMILION, PURPLE, GREY = "#7A4B12", "#0072B2", "#D55E00", "#CC79A7", "#8C8C8C"
 
-KIND_COLOURS = {"heuristic": BLUE, "teacher": VERMILION, "student": GREEN}
-KIND_MARKERS = {"heuristic": "o", "teacher": "D", "student": "s"}
+PALETTE = (
+    *(Look(colour, "o") for colour in (BLUE, VERMILION)),
+    *(Look(colour, "s") for colour in (GREEN, ORANGE)),
+    *(Look(colour, "D") for colour in (VERMILION, BLUE)),
+    *(Look(colour, "^") for colour in (SKY, BROWN)),
+    *(Look(colour, "v") for colour in (ORANGE, GREEN)),
+    *(Look(colour, "P") for colour in (PURPLE, BLACK)),
+    *(Look(colour, "X") for colour in (BLACK, PURPLE)),
+    *(Look(colour, "*") for colour in (BROWN, SKY)),
+)
+"""Looks that the registries choose from: eight colours, each with two markers; looks of one marker are far apart."""
+
+KIND_FILLS: dict[str, Any] = {"heuristic": "none", "teacher": "full", "student": "bottom"}
+"""How much of its marker a kind of policy fills."""
+
 KIND_DASHES: dict[str, Any] = {"heuristic": (0, (4, 1.5)), "teacher": "-", "student": "-"}
-
-POLICY_COLOURS = {
-    "fifo": GREY,
-    "sjf_cp": YELLOW,
-    "fair": SKY,
-    "weighted_fair": BLUE,
-    "wsjf": PURPLE,
-    "capped_srpt": BLACK,
-    "local_srpt": BROWN,
-    "teacher": VERMILION,
-    "rule_list": GREEN,
-    "boosted_trees": ORANGE,
-}
 
 WIDTH_IN = 8.0
 """Width of every figure, inches: the width of a page of the report, so that fonts have one size in all of them."""
@@ -66,6 +68,10 @@ RC: Any = {  # matplotlib types its keys one by one
 }
 
 
+class NothingToDraw(ClearschedError):
+    """Data without a picture, though nothing is wrong with it: a page with the reason stands in the figure's place."""
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A finished figure and the data behind it: one header and rows of plain values."""
@@ -75,14 +81,50 @@ class Drawing:
     rows: Sequence[Sequence[Any]]
 
 
-def policy_colour(policy: str, kind: str) -> str:
-    """The fixed colour of a policy; of its kind where the policy has none of its own."""
-    return POLICY_COLOURS.get(policy, KIND_COLOURS.get(kind, GREY))
+class Shown(NamedTuple):
+    """How a policy is shown."""
+
+    label: str
+    look: Look
+    kind: str  # heuristic, teacher or student
+
+
+class Subject(NamedTuple):
+    """What a figure is about: a problem, and how its policies are shown. Handed to the `draw` of every figure."""
+
+    problem: Problem
+    policies: Mapping[str, Shown]
+
+    def shown(self, policy: str, kind: str = "heuristic") -> Shown:
+        """How a policy is shown; one that stands in no registry in grey, under its own name."""
+        return self.policies.get(policy) or Shown(policy.replace("_", " "), Look(GREY, "h"), kind)
+
+
+def points(shown: Shown, size: float = 6.0) -> dict[str, Any]:
+    """The marker of a policy, as far as its kind fills it, for matplotlib's `plot` and `errorbar`."""
+    return {"color": shown.look.colour, "marker": shown.look.marker, "markersize": size} | fill(shown.kind)
+
+
+def fill(kind: str) -> dict[str, Any]:
+    """How much of its marker a kind fills."""
+    how = KIND_FILLS.get(kind, "full")
+    if how == "none":  # white, so that no line is seen through it
+        return {"markerfacecolor": "white"}
+    return {"fillstyle": how, "markerfacecoloralt": "white"}
 
 
 def kind_rank(kind: str) -> int:
     """Where a kind of policy stands in legends."""
-    return KINDS.index(kind) if kind in KINDS else len(KINDS)
+    kinds = list(KIND_FILLS)
+    return kinds.index(kind) if kind in kinds else len(kinds)
+
+
+def note(title: str, reason: str) -> Drawing:
+    """A page that says why there is no picture."""
+    figure = new_figure(height_in=1.2)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    figure.text(0.01, 0.4, reason, wrap=True, parse_math=False)
+    return Drawing(figure, ["figure", "note"], [[title, reason]])
 
 
 def new_figure(height_in: float, width_in: float = WIDTH_IN) -> Figure:

@@ -1,8 +1,8 @@
 """What params.yaml holds, whatever the problem: the sections that all problems have, and how they fit together.
 
-To add a choice, add a field to the model of its section (default, bounds, a description with its unit) and run `make
-params`: params.yaml, its JSON schema and the tables in docs/params.md are written from the models. A section's docstring
-is its heading there. A problem brings its own sections; `composing.params_model` puts them in here.
+To add a choice, add a field to the model of its section (default, bounds, a description with its unit) and run
+`make params`: params.yaml, its JSON schema and the tables in docs/params.md are written from the models. A section's
+docstring is its heading there. A problem brings its own sections; `composing.params_model` puts them in here.
 """
 
 from __future__ import annotations

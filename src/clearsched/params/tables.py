@@ -22,9 +22,9 @@ alone. Change a value in `params.yaml`, or for one run on the command line:
 snakemake --cores 2 --config seed=2 workload='{executors: 20, load: 0.7}'
 ```
 
-`problem` says what is scheduled, and so which sections `traces`, `workload` and `heuristics` the file has: those of each
-problem follow the sections that all problems have. `clearsched params default --problem NAME` prints a file for another
-problem. How to try one without writing a file: [workflow.md](workflow.md#problems).
+`problem` says what is scheduled, and so which sections `traces`, `workload` and `heuristics` the file has: those of
+each problem follow the sections that all problems have. `clearsched params default --problem NAME` prints a file for
+another problem. How to try one without writing a file: [workflow.md](workflow.md#problems).
 """
 
 

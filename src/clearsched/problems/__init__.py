@@ -10,6 +10,7 @@ from clearsched.registry import load
 
 PROBLEMS = {
     "dag_jobs": "clearsched.problems.dag_jobs.problem:PROBLEM",
+    "deferrable_jobs": "clearsched.problems.deferrable_jobs.problem:PROBLEM",
 }
 """Every problem by name."""
 

@@ -47,6 +47,8 @@ class Choice(NamedTuple):
     none: str = ""  # rank: what "none of these" means, in words; empty where it is no answer
     unit: str = ""  # level: what is counted, "executors"
     keeps: str = ""  # rank: the feature, 0 or 1, that tells the candidate which changes nothing; empty if there is none
+    kept: str = ""  # rank: what tables call choosing that one, and what it means: "name: in words"
+    group: str = ""  # rank: what near ties share, "job"; empty where candidates have no groups
 
 
 class Measure(NamedTuple):
@@ -87,15 +89,29 @@ class Source(NamedTuple):
     settings: type[Section] | None = None  # the model of its section of `traces` in params
 
 
+class Plot(NamedTuple):
+    """How the data of a picture, its CSV, is drawn by `dvc plots show`, where commits are compared."""
+
+    x: str  # columns
+    y: str
+    x_label: str
+    y_label: str
+    template: str = ""  # of DVC; empty: a line
+
+
 class Figure(NamedTuple):
-    """A picture: a module with `draw(results_dir) -> Drawing`, and beside it its caption, an .rst file."""
+    """A picture: a module with `draw(results_dir, subject) -> Drawing`, and beside it its caption, an .rst file.
+
+    `subject` (figures.style.Subject) tells the problem, and of each policy its label, look and kind.
+    """
 
     name: str
     label: str
     module: str
-    inputs: tuple[str, ...]  # files below results/<scenario>/
+    inputs: tuple[str, ...]  # files below results/<scenario>/; {student}: a file for each student that is fitted
     sources: tuple[str, ...] = ()  # the only sources of jobs that have it; empty: all
     measure: str = ""  # "module:function" that reads a trace, once for all figures that name it (`draw_trace`)
+    plot: Plot | None = None
 
     @property
     def shows_trace(self) -> bool:
@@ -276,6 +292,10 @@ class Problem(Protocol):
     @property
     def yardsticks(self) -> tuple[str, ...]:
         """Heuristics that learned policies are held against in words, beside the best one."""
+
+    @property
+    def baseline(self) -> str:
+        """The heuristic to which all others are put in proportion where several data sets stand side by side."""
 
     @property
     def sources(self) -> Registry[Source]: ...

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clearsched.params import Params
     from clearsched.problems.problem import Problem
     from clearsched.students.policy import Student
 
@@ -14,7 +13,7 @@ __all__ = ["fit", "load_policy", "show"]
 
 
 def fit(
-    params: Params,
+    params: Any,
     kind: str,
     trace: Path,
     workloads: Path,
@@ -22,26 +21,33 @@ def fit(
     teacher: str | Path,
     decisions: Path,
     out_dir: Path,
-) -> Any:
+) -> Path:
     """Fit the student of a kind; write <kind>.json and <kind>.txt to `out_dir`.
 
-    Raises:
-        ClearschedError: an input is missing or broken, or does not fit the others.
-    """
-    from clearsched.students import fitting
+    Returns:
+        The JSON file.
 
-    return fitting.fit(params, kind, trace, workloads, tuned, teacher, decisions, out_dir)  # type: ignore[attr-defined]
+    Raises:
+        ClearschedError: no such kind, or an input is missing or broken, or does not fit the others.
+    """
+    from clearsched.students.fitting import fit_one
+
+    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir)
 
 
 def load_policy(path: str | Path, problem: Problem | None = None) -> Student:
-    """The student of a file; see `students.policy.load_policy`."""
+    """Read a student's JSON, of any problem unless one is given.
+
+    Raises:
+        ClearschedError: see `students.policy.load_policy`.
+    """
     from clearsched.students import policy
 
-    return policy.load_policy(path)
+    return policy.load_policy(path, problem)
 
 
 def show(path: str | Path) -> str:
-    """A student's file as readable rules with units.
+    """A student's file as readable text with units.
 
     Raises:
         ClearschedError: see `load_policy`.

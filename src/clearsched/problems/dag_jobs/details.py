@@ -9,14 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.problems.dag_jobs.recording.lanes import task_table
-from clearsched.problems.dag_jobs.schemas import JOBS, TASKS
+from clearsched.problems.dag_jobs.schemas import GANTT_EPISODE, JOBS, TASKS
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 
 if TYPE_CHECKING:
     from clearsched.problems.dag_jobs.instance import DagJobsInstance
-
-GANTT_EPISODE = 0
-"""The test episode whose tasks are kept."""
 
 
 def tables(

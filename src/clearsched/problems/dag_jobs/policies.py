@@ -14,7 +14,7 @@ HEURISTICS = Registry(
         Heuristic(
             "fifo",
             "FIFO",
-            Look("#8C8C8C", "o"),
+            Look("#000000", "X"),
             f"{CODE}:fifo",
             (),
             (),
@@ -24,7 +24,7 @@ HEURISTICS = Registry(
         Heuristic(
             "sjf_cp",
             "SJF-CP",
-            Look("#F0E442", "o"),
+            Look("#CC79A7", "P"),
             f"{CODE}:sjf_cp",
             (),
             (),
@@ -34,7 +34,7 @@ HEURISTICS = Registry(
         Heuristic(
             "fair",
             "fair",
-            Look("#56B4E9", "o"),
+            Look("#56B4E9", "^"),
             f"{CODE}:weighted_fair",
             ("alpha",),
             (0.0,),
@@ -58,7 +58,7 @@ HEURISTICS = Registry(
         Heuristic(
             "wsjf",
             "tuned weighted SJF",
-            Look("#CC79A7", "o"),
+            Look("#E69F00", "v"),
             f"{CODE}:wsjf",
             ("alpha",),
             (-1.0,),
@@ -71,7 +71,7 @@ HEURISTICS = Registry(
         Heuristic(
             "capped_srpt",
             "tuned capped SRPT",
-            Look("#000000", "o"),
+            Look("#000000", "P"),
             f"{CODE}:capped_srpt",
             ("p", "m"),
             (0.4, 3.0),
@@ -84,7 +84,7 @@ HEURISTICS = Registry(
         Heuristic(
             "local_srpt",
             "tuned local SRPT",
-            Look("#7A4B12", "o"),
+            Look("#7A4B12", "*"),
             f"{CODE}:local_srpt",
             ("p", "m"),
             (0.4, 1.0),

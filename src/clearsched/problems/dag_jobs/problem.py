@@ -32,6 +32,7 @@ class DagJobs:
     )
     heuristics = HEURISTICS
     yardsticks = ("weighted_fair", "capped_srpt")
+    baseline = "fair"
     sources = SOURCES
     default_source = DEFAULT
     figures = FIGURES
@@ -51,6 +52,8 @@ class DagJobs:
                 FEATURES,
                 none="leave the executors idle",
                 keeps="job_is_source",
+                kept="kept local: the freed executor stays on its job",
+                group="job",
             ),
             Choice("limit", "level", "How many executors may the job of that stage hold?", FEATURES, unit="executors"),
         )

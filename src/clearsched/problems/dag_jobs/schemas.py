@@ -62,6 +62,9 @@ JOBS = pa.schema(
     ]
 )
 
+GANTT_EPISODE = 0
+"""The test episode whose tasks an evaluation keeps."""
+
 TASKS = pa.schema(
     [
         field("policy", pa.string(), "", "name of the policy"),

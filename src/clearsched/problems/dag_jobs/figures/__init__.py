@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Figure
+from clearsched.problems.problem import Figure, Plot
 from clearsched.registry import Registry
 
 _TRACE, _MEASURE = "traces/trace.parquet", "clearsched.problems.dag_jobs.traces.measures:measure"
@@ -10,6 +10,13 @@ _TRACE, _MEASURE = "traces/trace.parquet", "clearsched.problems.dag_jobs.traces.
 FIGURES: Registry[Figure] = Registry(
     "figure",
     (
+        Figure(
+            "jct_cdf",
+            "job completion times",
+            f"{__name__}.jct_cdf",
+            ("evaluation/jobs.parquet", "evaluation/episodes.parquet"),
+            plot=Plot("jct_s", "share_of_jobs", "JCT (s)", "share of jobs"),
+        ),
         Figure(
             "gantt",
             "Gantt chart of one test episode",

@@ -29,7 +29,7 @@ BINS_S = {
 MOST_BINS = 200
 
 
-def draw(results_dir: Path) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Draw the arrivals of `traces/trace.parquet`; of the first test episode if the trace has none."""
     measures = measure(results_dir / "traces" / "trace.parquet")
     if applies(measures):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from clearsched.errors import ClearschedError
 from clearsched.figures import style
 from clearsched.problems.dag_jobs.figures.layering import Layout, lay_out
 from clearsched.problems.dag_jobs.traces.durations import mean_task_ms
@@ -28,7 +27,7 @@ HALF_WIDTH, HALF_HEIGHT = 0.39, 0.36
 """Of a stage's box, in layers and slots."""
 
 
-def draw(results_dir: Path) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `traces/trace.parquet` and draw it."""
     return draw_trace(measure(results_dir / "traces" / "trace.parquet"))
 
@@ -73,7 +72,7 @@ def choose(measures: Measures) -> list[tuple[pa.Table, Layout]]:
     with_edges = fits & (measures.depth > 1)
     jobs = np.flatnonzero(with_edges if with_edges.any() else fits)
     if not len(jobs):
-        raise ClearschedError(
+        raise style.NothingToDraw(
             f"{measures.path}: every job is too large to draw: over {MOST_STAGES} stages, or {MOST_LAYERS} in a chain"
         )
     jobs = jobs[np.lexsort((jobs, measures.depth[jobs], measures.stages[jobs]))]
@@ -87,7 +86,7 @@ def choose(measures: Measures) -> list[tuple[pa.Table, Layout]]:
         if layout.height < MOST_SLOTS:
             placed.setdefault(table["query"][0].as_py(), (table, layout))
     if not placed:
-        raise ClearschedError(
+        raise style.NothingToDraw(
             f"{measures.path}: every job is too wide to draw (over {MOST_SLOTS:g} stages side by side)"
         )
     found = sorted(placed.values(), key=lambda item: (len(item[0]), item[1].height, item[0]["profile"][0].as_py()))

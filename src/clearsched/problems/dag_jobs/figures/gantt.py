@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
-from clearsched.problems.dag_jobs.policies import HEURISTICS
-from clearsched.problems.dag_jobs.schemas import JOBS, TASKS
+from clearsched.problems.dag_jobs.schemas import GANTT_EPISODE, JOBS, TASKS
 from clearsched.schemas import read_table
 
 if TYPE_CHECKING:
@@ -35,14 +34,13 @@ class Runs:
     num_tasks: npt.NDArray[np.int64]
 
 
-def draw(results_dir: Path) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `evaluation/tasks.parquet` and `jobs.parquet` and draw one panel a policy, all on the same axes."""
     path = results_dir / "evaluation" / "tasks.parquet"
-    tasks, metadata = read_table(path, TASKS)
+    tasks, _ = read_table(path, TASKS)
     jobs, _ = read_table(results_dir / "evaluation" / "jobs.parquet", JOBS)
     if not len(tasks):
         raise ClearschedError(f"{path}: no tasks; run the evaluation again")
-    episode = int(metadata.get("episode", 0))
     policies = list(dict.fromkeys(tasks["policy"].to_pylist()))
     runs = {name: join_runs(tasks.filter(pc.equal(tasks["policy"], name))) for name in policies}
     num_jobs = 1 + max(pc.max(jobs["job"]).as_py() or 0, pc.max(tasks["job"]).as_py())
@@ -53,10 +51,10 @@ def draw(results_dir: Path) -> style.Drawing:
     figure = style.new_figure(height_in=1.9 + 1.1 * min(num_executors, 50) / 25)
     panels = figure.subplots(1, len(policies), sharex=True, sharey=True, squeeze=False)[0]
     for axes, name in zip(panels, policies, strict=True):
-        of_policy = jobs.filter(pc.and_(pc.equal(jobs["policy"], name), pc.equal(jobs["episode"], episode)))
+        of_policy = jobs.filter(pc.and_(pc.equal(jobs["policy"], name), pc.equal(jobs["episode"], GANTT_EPISODE)))
         if not len(of_policy):
-            raise ClearschedError(f"{path}: differs from jobs.parquet: it has no episode {episode} of {name}")
-        _draw_panel(axes, name, runs[name], of_policy, colours, num_executors)
+            raise ClearschedError(f"{path}: differs from jobs.parquet: it has no episode {GANTT_EPISODE} of {name}")
+        _draw_panel(axes, subject.shown(name).label, runs[name], of_policy, colours, num_executors)
         axes.set_xlim(0.0, 1.01 * last_s)
         axes.set_xlabel("time (s)")
     panels[0].set_ylabel("executor")
@@ -95,7 +93,7 @@ def job_colours(runs: Runs, num_jobs: int) -> npt.NDArray[np.float64]:
     return np.asarray(colormaps["viridis"](rank / max(num_jobs - 1, 1)))
 
 
-def _draw_panel(axes: Axes, name: str, runs: Runs, jobs: pa.Table, colours: Any, num_executors: int) -> None:
+def _draw_panel(axes: Axes, label: str, runs: Runs, jobs: pa.Table, colours: Any, num_executors: int) -> None:
     from matplotlib.collections import PolyCollection
 
     left, right = runs.start_s, runs.end_s
@@ -120,12 +118,7 @@ def _draw_panel(axes: Axes, name: str, runs: Runs, jobs: pa.Table, colours: Any,
     ticks = np.arange(0, num_executors, max(1, -(-num_executors // 6)))
     axes.set_yticks(ticks + 0.5, [str(tick) for tick in ticks])
     mean = float(np.mean(jobs["jct_s"].to_numpy()))
-    axes.set_title(f"{_label(name)}: mean JCT {mean:.1f} s", loc="left")
-
-
-def _label(policy: str) -> str:
-    """The written name of a policy; this problem has labels of its heuristics only."""
-    return HEURISTICS[policy].label if policy in HEURISTICS else policy.replace("_", " ")
+    axes.set_title(f"{label}: mean JCT {mean:.1f} s", loc="left")
 
 
 def _colour_bar(figure: Any, panels: Any, num_jobs: int) -> None:

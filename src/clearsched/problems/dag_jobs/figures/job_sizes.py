@@ -18,7 +18,7 @@ POINTS = 400
 """Points of a curve, at most: a trace has millions of jobs."""
 
 
-def draw(results_dir: Path) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `traces/trace.parquet` and draw it."""
     return draw_trace(measure(results_dir / "traces" / "trace.parquet"))
 

@@ -13,7 +13,7 @@ from clearsched.problems.dag_jobs.traces.measures import Measures, measure
 COLUMNS = 3
 
 
-def draw(results_dir: Path) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `traces/trace.parquet`, which source alibaba-like wrote, and draw it."""
     return draw_trace(measure(results_dir / "traces" / "trace.parquet"))
 

@@ -6,20 +6,23 @@ from pathlib import Path
 
 import numpy as np
 
+from clearsched import schemas
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.names import label
 from clearsched.figures import style
 from clearsched.problems.dag_jobs.schemas import JOBS
-from clearsched.schemas import EPISODES, read_table
+from clearsched.schemas import read_table
 
 
-def draw(results_dir: Path) -> style.Drawing:
+def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `evaluation/jobs.parquet` (kinds from `episodes.parquet`) and draw one curve a policy."""
-    table, _ = read_table(results_dir / "evaluation" / "jobs.parquet", JOBS)
-    episodes, _ = read_table(results_dir / "evaluation" / "episodes.parquet", EPISODES)
+    path = results_dir / "evaluation" / "jobs.parquet"
+    table, _ = read_table(path, JOBS)
+    episodes, _ = read_table(
+        results_dir / "evaluation" / "episodes.parquet", schemas.episodes(subject.problem.measures)
+    )
     kinds = dict(zip(episodes["policy"].to_pylist(), episodes["kind"].to_pylist(), strict=True))
     if not len(table):
-        raise ClearschedError(f"{results_dir / 'evaluation' / 'jobs.parquet'}: no jobs; run the evaluation again")
+        raise ClearschedError(f"{path}: no jobs; run the evaluation again")
     policy = np.array(table["policy"].to_pylist())
     jct_s = table["jct_s"].to_numpy()
     curves = {name: np.sort(jct_s[policy == name]) for name in dict.fromkeys(policy.tolist())}
@@ -27,16 +30,21 @@ def draw(results_dir: Path) -> style.Drawing:
 
     figure = style.new_figure(height_in=4.2)
     axes = figure.subplots()
-    for name in order:
-        values, kind = curves[name], kinds.get(name, "heuristic")
+    for place, name in enumerate(order):
+        values = curves[name]
+        shown = subject.shown(name, kinds.get(name, "heuristic"))
         axes.plot(
             np.append(values, values[-1]),
             np.append(np.arange(len(values)), len(values)) / len(values),
             drawstyle="steps-post",
-            color=style.policy_colour(name, kind),
-            linestyle=style.KIND_DASHES.get(kind, "-"),
-            linewidth=1.3 if kind == "heuristic" else 1.9,
-            label=f"{label(name)}: {np.median(values):.3g} / {np.percentile(values, 95):.3g}",
+            linestyle=style.KIND_DASHES.get(shown.kind, "-"),
+            linewidth=1.3 if shown.kind == "heuristic" else 1.9,
+            markevery=(
+                0.06 + 0.2 * place / len(order),
+                0.2,
+            ),  # each policy's at other places, told as parts of the axes
+            label=f"{shown.label}: {np.median(values):.3g} / {np.percentile(values, 95):.3g}",
+            **style.points(shown, 5),
         )
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -1,0 +1,120 @@
+"""Every policy that a problem has: what it is called, and how it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clearsched.errors import ClearschedError
+from clearsched.problems.policy import Policy, heuristic
+from clearsched.problems.problem import Problem
+from clearsched.registry import Look, Registry
+from clearsched.students.kinds import STUDENTS
+from clearsched.teacher.kind import TEACHER
+
+if TYPE_CHECKING:
+    from clearsched.evaluation.settings import EvaluationParams
+
+
+class Known(NamedTuple):
+    """A policy as the registries tell of it."""
+
+    name: str
+    label: str
+    look: Look
+    kind: str  # one of `problems.policy.KINDS`
+
+
+def policies_of(problem: Problem) -> Registry[Known]:
+    """The heuristics of a problem, the teacher and the students, in the order in which they are told.
+
+    Raises:
+        ClearschedError: two of them have one name.
+    """
+
+    def known() -> Iterator[Known]:
+        for entry in problem.heuristics.values():
+            yield Known(entry.name, entry.label, entry.look, "heuristic")
+        yield Known(TEACHER.name, TEACHER.label, TEACHER.look, "teacher")
+        for kind in STUDENTS.values():
+            yield Known(kind.name, kind.label, kind.look, "student")
+
+    return Registry("policy", known())
+
+
+def label(problem: Problem, policy: str) -> str:
+    """The written name of a policy; of one that stands in no registry its own name with spaces."""
+    known = policies_of(problem)
+    return known[policy].label if policy in known else policy.replace("_", " ")
+
+
+def format_settings(settings: Mapping[str, float]) -> str:
+    """Parameters as "name=value, ..."; empty when there are none."""
+    return ", ".join(f"{name}={value:g}" for name, value in settings.items())
+
+
+def load_policy(
+    problem: Problem, name: str | Path, tuned: Mapping[str, Any] | None = None, mode: str = "argmax"
+) -> Policy:
+    """A policy of a problem.
+
+    Args:
+        problem: what is scheduled.
+        name: a heuristic's name, a teacher's `.safetensors` or a student's `.json`.
+        tuned: parameters by heuristic, as `clearsched heuristics tune` writes them; defaults without.
+        mode: argmax or sampled, for a teacher.
+
+    Raises:
+        ClearschedError: no such file or heuristic, or a teacher or student of another problem.
+    """
+    suffix = Path(name).suffix
+    if suffix == ".safetensors":
+        from clearsched.teacher import load_policy as load_teacher
+
+        teacher: Any = load_teacher(name, mode)
+        return _of(problem, teacher, name)
+    if suffix == ".json":
+        from clearsched.students import load_policy as load_student
+
+        student: Any = load_student(name)
+        return _of(problem, student, name)
+    found = (tuned or {}).get(str(name))
+    return heuristic(problem, str(name), found if isinstance(found, Mapping) else {})
+
+
+def _of(problem: Problem, policy: Any, path: str | Path) -> Policy:
+    if policy.problem.name != problem.name:
+        raise ClearschedError(f"{path}: schedules {policy.problem.name}, not {problem.name}: give a policy made for it")
+    found: Policy = policy
+    return found
+
+
+def load_policies(
+    problem: Problem, settings: EvaluationParams, tuned: Mapping[str, Any], teacher: Path, students: Sequence[Path]
+) -> list[Policy]:
+    """The policies that `settings` list, the reference among them; a student that was not fitted is left out.
+
+    Raises:
+        ClearschedError: one is unknown, or its file is broken.
+    """
+    known, fitted = policies_of(problem), {path.stem: path for path in students}
+    policies = []
+    for name in dict.fromkeys((*(settings.policies or known), reference_policy(problem, tuned))):
+        kind = "student" if name in fitted else known[name].kind
+        if kind == "teacher":
+            policies.append(load_policy(problem, teacher, mode=settings.mode))
+        elif name in fitted:
+            policies.append(load_policy(problem, fitted[name]))
+        elif kind == "heuristic":
+            policies.append(load_policy(problem, name, tuned))
+    return policies
+
+
+def reference_policy(problem: Problem, tuned: Mapping[str, Any]) -> str:
+    """The heuristic that was best on the validation episodes, as tuning wrote it; the last yardstick without.
+
+    The test episodes have no say in it: a reference chosen on them would be flattered by its own luck.
+    """
+    best = tuned.get("best")
+    return best if isinstance(best, str) else problem.yardsticks[-1]

@@ -1,0 +1,148 @@
+"""The problem with its data: episodes, and the simulator that runs them (`problem.Instance`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from clearsched.problems import find_problem
+from clearsched.problems.deferrable_jobs.schemas import JOBS, SLOTS
+from clearsched.problems.deferrable_jobs.simulator import loop
+from clearsched.problems.deferrable_jobs.simulator.lockstep import Lockstep
+from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome, outcome_of
+from clearsched.problems.deferrable_jobs.simulator.state import (
+    LOG_EVICTED,
+    LOG_USED,
+    LOG_WAITING,
+    Episode,
+    new_state,
+)
+from clearsched.problems.deferrable_jobs.workloads.files import Workloads
+from clearsched.problems.problem import Problem
+
+AHEAD_S = 3600
+"""How long before a slot the forecast of it is told in the table `slots`."""
+
+
+class DeferrableJobs:
+    """Episodes over a trace."""
+
+    def __init__(self, trace: Path, workloads: Path) -> None:
+        """Read the files.
+
+        Raises:
+            ClearschedError: one of them is broken.
+        """
+        self._workloads = Workloads(trace, workloads)
+
+    @property
+    def problem(self) -> Problem:
+        """Deferrable jobs."""
+        return find_problem("deferrable_jobs")
+
+    @property
+    def none(self) -> bool:
+        """Always: to start nothing now is what the problem is about."""
+        return True
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the log and the tables say of it."""
+        settings = self._workloads.settings
+        return {
+            "cores": settings["cluster"] / 1000,
+            "slot_s": settings["slot_s"],
+            "weights": settings["weights"],
+        }
+
+    @property
+    def most(self) -> int:
+        """0: there is no level choice."""
+        return 0
+
+    def split(self, name: str, limit: int | None = None) -> list[Episode]:
+        """The episodes of a split, or the first `limit` of them.
+
+        Raises:
+            ClearschedError: the split holds fewer.
+        """
+        return self._workloads.split(name, limit)
+
+    def simulate(self, policy: loop.Compiled, episodes: Sequence[Episode], *, record: bool = False) -> list[Outcome]:
+        """Run a compiled policy: an outcome an episode, which always tells what `details` need.
+
+        Raises:
+            FeatureError: a score of the policy is not finite.
+        """
+        outcomes = []
+        for episode in episodes:
+            state = new_state(episode)
+            loop.run_or_raise(state, policy)
+            outcomes.append(outcome_of(episode, state))
+        return outcomes
+
+    def lockstep(self, episodes: Sequence[Episode], width: int | None = None, *, record: bool = False) -> Lockstep:
+        """At most `width` episodes at a time, all of them without it. Outcomes always tell what `details` need."""
+        return Lockstep(episodes, width)
+
+    def seed(self, episode: Episode) -> int:
+        """What names the random stream of a policy that draws its choices."""
+        return episode.seed
+
+    def describe(self, split: str, episodes: Sequence[Episode]) -> str:
+        """For example "64 test episodes of 150 jobs on what on-demand work leaves of 35 cores"."""
+        jobs = sorted({episode.num_jobs for episode in episodes})
+        counts = f"{jobs[0]}" if len(jobs) == 1 else f"{jobs[0]} to {jobs[-1]}" if jobs else "no"
+        cores = f"{self.facts['cores']:.4g}"
+        return f"{len(episodes)} {split} episodes of {counts} jobs on what on-demand work leaves of {cores} cores"
+
+    def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
+        """`jobs`: every job of every episode; `slots`: every slot of the first one; under each policy."""
+        jobs = [job_table(run.name, number, result) for run in runs for number, result in enumerate(run.results)]
+        slots = [slot_table(run.name, run.results[0]) for run in runs]
+        return {
+            "jobs": (pa.concat_tables([JOBS.empty_table(), *jobs]), JOBS),
+            "slots": (pa.concat_tables([SLOTS.empty_table(), *slots]), SLOTS),
+        }
+
+
+def job_table(policy: str, number: int, outcome: Outcome) -> pa.Table:
+    """The jobs of an episode, schema `JOBS`."""
+    episode, count = outcome.episode, outcome.episode.num_jobs
+    hours = episode.slot_s / 3600
+    columns = [
+        [policy] * count,
+        np.full(count, number, np.int32),
+        np.arange(count, dtype=np.int32),
+        episode.cpu / 1000,
+        episode.duration * hours,
+        episode.arrival * hours,
+        episode.deadline * hours,
+        outcome.completion * hours,
+        outcome.evictions.astype(np.int32),
+        outcome.missed,
+        outcome.job_cost,
+    ]
+    return pa.table([pa.array(column) for column in columns], schema=JOBS)
+
+
+def slot_table(policy: str, outcome: Outcome) -> pa.Table:
+    """The slots of an episode, schema `SLOTS`."""
+    episode, count = outcome.episode, len(outcome.log)
+    slot = np.arange(count)
+    around = slot % len(episode.capacity)
+    reach = min(max(1, AHEAD_S // episode.slot_s), episode.forecast.shape[1] - 1)
+    columns = [
+        [policy] * count,
+        slot * (episode.slot_s / 3600),
+        episode.capacity[around] / 1000,
+        episode.forecast[around, reach] / 1000,
+        outcome.log[:, LOG_USED] / 1000,
+        outcome.log[:, LOG_WAITING].astype(np.int32),
+        outcome.log[:, LOG_EVICTED].astype(np.int32),
+    ]
+    return pa.table([pa.array(column) for column in columns], schema=SLOTS)

@@ -1,0 +1,1 @@
+"""The simulator: slots of a fixed length, exact in whole millicores (docs/deferrable-jobs.md)."""

@@ -1,0 +1,29 @@
+"""The sources of jobs by name."""
+
+from __future__ import annotations
+
+from clearsched.problems.deferrable_jobs.settings import AlibabaMarginalsParams, SyntheticParams
+from clearsched.problems.problem import Source
+from clearsched.registry import Registry
+
+HERE = "clearsched.problems.deferrable_jobs.traces"
+
+SOURCES = Registry(
+    "source",
+    (
+        Source(
+            "synthetic",
+            "synthetic",
+            f"{HERE}.synthetic",
+            "generated, demand and duration log-normal",
+            SyntheticParams,
+        ),
+        Source(
+            "alibaba-marginals",
+            "Alibaba's marginals",
+            f"{HERE}.alibaba_marginals",
+            "generated from the published quantiles of Alibaba's cluster-trace-v2018",
+            AlibabaMarginalsParams,
+        ),
+    ),
+)

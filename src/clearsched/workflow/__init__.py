@@ -1,0 +1,98 @@
+"""What the workflow's rules are made from: the registries, and the code that each rule runs.
+
+The Snakefile, `dvc.yaml` and the list of problems read it; none of them names a student, a figure or a source itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearsched.figures.kinds import figures_of
+from clearsched.imports import PACKAGE, code_of
+from clearsched.problems import find_problem
+from clearsched.problems.problem import Figure, Problem
+from clearsched.students.kinds import STUDENTS
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+
+RUNS = ("open", "choices", "measures", "heuristics", "compile", "compile_heuristic", "network")
+"""What a stage that schedules episodes asks of its problem."""
+
+
+def tables_of(problem: Problem) -> tuple[str, ...]:
+    """The tables that an evaluation writes."""
+    return ("episodes", "comparison", "fidelity", *problem.details)
+
+
+def figures_drawn(params: Params) -> dict[str, Figure]:
+    """The figures that a scenario has, by name: some are of one source of jobs alone."""
+    figures = figures_of(find_problem(params.problem))
+    source = params.traces.source
+    return {name: figure for name, figure in figures.items() if not figure.sources or source in figure.sources}
+
+
+def inputs_of(figure: Figure, students: Iterable[str]) -> list[str]:
+    """The files below results/<scenario>/ that a figure reads; `{student}` in a name stands for each student."""
+    names = list(students)
+    return [file.format(student=name) for file in figure.inputs for name in (names if "{student}" in file else [""])]
+
+
+def caption(figure: Figure) -> Path:
+    """The caption of a figure: it stands beside its module."""
+    return PACKAGE.parent / f"{figure.module.replace('.', '/')}.rst"
+
+
+def code_of_rule(rule: str, params: Params) -> list[Path]:
+    """The files of the package that a rule runs; a change in one of them is a reason to run it again.
+
+    `rule`: its name, as `traces_build`, `students_fit_rule_list` or `figures_draw_gantt`.
+    """
+    problem = find_problem(params.problem)
+    stage = rule.partition("_")[0]
+    if rule == "traces_build":
+        return code_of([*_of(problem, "build"), *(problem.sources[name].module for name in _sources(params))])
+    if rule == "traces_workloads":
+        return code_of(_of(problem, "draw"))
+    if stage == "figures":  # drawn from files: nothing runs, so that of what draws them a part is enough
+        looks = _of(problem, "measures", "heuristics", "figures")
+        return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
+    heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
+    entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics]
+    if stage == "students":
+        entries.append(STUDENTS[rule.removeprefix("students_fit_")].module)
+    return code_of(entries)
+
+
+_COMMANDS = {
+    "heuristics": "clearsched.heuristics:tune",
+    "teacher": "clearsched.teacher:train",
+    "decisions": "clearsched.decisions:log",
+    "students": "clearsched.students:fit",
+    "evaluation": "clearsched.evaluation:run",
+}
+
+
+def _drawing(rule: str, figures: Mapping[str, Figure]) -> list[str]:
+    """What draws the figure of a rule."""
+    if rule == "figures_compare":
+        return ["clearsched.figures:compare"]
+    figure = figures[rule.removeprefix("figures_draw_")]
+    return ["clearsched.figures:draw", f"{figure.module}:draw", *([figure.measure] if figure.measure else [])]
+
+
+def _sources(params: Params) -> list[str]:
+    """The sources of jobs that a scenario reads: several if it is a mix."""
+    traces = params.traces
+    return [part.source for part in traces.mix] if traces.source == "mix" else [traces.source]
+
+
+def _of(problem: Problem, *names: str) -> list[str]:
+    """Methods and attributes of a problem's class as entries of `code_of`."""
+    found = []
+    for name in names:
+        owner = next(kind for kind in type(problem).__mro__ if name in vars(kind))
+        found.append(f"{owner.__module__}:{owner.__qualname__}.{name}")
+    return found

@@ -1,0 +1,34 @@
+"""`clearsched problems`: what a problem has, told from its registries."""
+
+from __future__ import annotations
+
+from clearsched.figures.kinds import figures_of
+from clearsched.problems.problem import Choice, Problem
+from clearsched.students.kinds import STUDENTS
+
+
+def lines_of(problem: Problem) -> list[str]:
+    """A problem in lines: its choices, measures, heuristics, sources of jobs, students and figures."""
+    parts = {
+        "choices": [(choice.name, _told(choice)) for choice in problem.choices],
+        "measures": [
+            (measure.name, f"{measure.label}{f' ({measure.unit})' if measure.unit else ''}{', the objective' * first}")
+            for measure, first in zip(problem.measures, [True, *[False] * len(problem.measures)], strict=False)
+        ],
+        "heuristics": [(name, entry.summary) for name, entry in problem.heuristics.items()],
+        "sources": [(name, source.summary) for name, source in problem.sources.items()],
+        "students": [(name, kind.summary) for name, kind in STUDENTS.items()],
+        "figures": [(name, figure.label) for name, figure in figures_of(problem).items()],
+    }
+    lines = [f"{problem.name}: {problem.summary}"]
+    for part, entries in parts.items():
+        width = max((len(name) for name, _ in entries), default=0)
+        lines += [f"  {part}", *(f"    {name:{width}}  {text}" for name, text in entries)]
+    return lines
+
+
+def _told(choice: Choice) -> str:
+    """What a choice asks, of how many features, and what else may be answered."""
+    answer = f"; or none: {choice.none}" if choice.none else ""
+    unit = f", in {choice.unit}" if choice.unit else ""
+    return f"{choice.question} ({choice.form}{unit}, {len(choice.features)} features{answer})"

@@ -124,7 +124,7 @@ class Settings:
         """Sizes of observations and actions.
 
         Raises:
-            ClearschedError: episodes cannot be drawn; it is told here, since an environment asks for it when it is made.
+            ClearschedError: episodes cannot be drawn; told here, since an environment asks for it when it is made.
         """
         _ = self._plan
         return make_layout(

@@ -12,11 +12,10 @@ import argparse
 import json
 
 import numpy as np
-from settings import SETTINGS, Setting, command
+from settings import SETTINGS, Setting, command, mean_jct_s
 
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.statistics import generator, paired_difference
-from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Semantics
 
@@ -31,22 +30,22 @@ POLICIES: dict[str, dict[str, float]] = {"fifo": {}, "fair": {}, "capped_srpt": 
 SEED = 4
 
 
-def mean_jct_s(profiles: Profiles, setting: Setting, episodes: int, name: str, rules: Semantics) -> np.ndarray:
-    """float64[episodes]: the mean job completion time of each episode, s."""
+def jct_s(profiles: Profiles, setting: Setting, episodes: int, name: str, rules: Semantics) -> np.ndarray:
+    """float64[episodes]: the mean job completion time of each episode under given rules, s."""
     count = profiles.trace.num_profiles
     workloads = [setting.episode(count, SEED, index, rules) for index in range(episodes)]
-    return np.array([result.avg_jct_s for result in heuristic(name, **POLICIES[name]).run(profiles, workloads)])
+    return mean_jct_s(profiles, workloads, name, **POLICIES[name])
 
 
 def measure(profiles: Profiles, setting: Setting, episodes: int) -> list[dict[str, object]]:
     """One row a change and policy: mean JCT without and with it, s, and the change in percent with its interval."""
     rows: list[dict[str, object]] = []
     for name in POLICIES:
-        published = mean_jct_s(profiles, setting, episodes, name, Semantics())
+        published = jct_s(profiles, setting, episodes, name, Semantics())
         for change, rules in CHANGES.items():
             if rules.spark_fifo and name != "fifo":
                 continue
-            changed = mean_jct_s(profiles, setting, episodes, name, rules)
+            changed = jct_s(profiles, setting, episodes, name, rules)
             difference = paired_difference(changed, published, generator(SEED)).scaled(100 / published.mean())
             rows.append(
                 {

@@ -23,40 +23,38 @@ from clearsched.problems.dag_jobs.graph import Graph
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.state import NONE
+from clearsched.problems.problem import Answers
 
 NETWORK = {"embedding": 16, "hidden": 32, "rounds": 4}
 
-Answer = Callable[[Lockstep, Graph], tuple[np.ndarray, np.ndarray]]
+Answer = Callable[[Lockstep, Graph], Answers]
 
 
-def by_fair(lockstep: Lockstep, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-    """The fair heuristic; where it names no stage, the first candidate gets what it can use."""
-    stage, limit = lockstep.choices(heuristic("fair").compiled)
-    none = stage == NONE
-    stage[none] = graph.candidate_stage[graph.candidate_start[:-1][none]]
-    limit[none] = graph.totals[none, 2]
-    return stage, limit
+def by_fair(lockstep: Lockstep, _: Graph) -> Answers:
+    """The fair heuristic."""
+    return lockstep.ask(heuristic("fair").compiled)
 
 
 def by_network(profiles: Profiles, setting: Setting) -> Answer:
     """A network with random weights, inputs scaled as in training."""
     import torch
 
-    from clearsched.problems.dag_jobs.network.encoding import encode
     from clearsched.problems.dag_jobs.network.network import TeacherNetwork
-    from clearsched.teacher.imitation import demonstrate
     from clearsched.teacher.policy_gradient import choose
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
     network, generator = TeacherNetwork(**NETWORK), np.random.default_rng(0)
-    episode = setting.episode(profiles.trace.num_profiles, 1, 0)
-    network.normalise_like(encode(demonstrate(profiles, [episode], heuristic("fair").compiled).graph))
+    lockstep, seen = Lockstep(profiles, [setting.episode(profiles.trace.num_profiles, 1, 0)]), []
+    while lockstep.advance():
+        graph = lockstep.observe()
+        seen.append(graph.take(np.arange(1)))
+        lockstep.answer(by_fair(lockstep, graph))
+    network.normalise_like(network.encode(seen[0].and_more(seen[1:])))
 
-    def answer(lockstep: Lockstep, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    def answer(_: Lockstep, graph: Graph) -> Answers:
         candidate, limit, _ = choose(network, graph, generator)
-        return graph.candidate_stage[graph.candidate_start[:-1] + candidate], limit
+        return Answers(candidate, limit)
 
     return answer
 
@@ -78,9 +76,9 @@ def cost_of(
         marks.append(time.process_time())
         graph = lockstep.observe()
         marks.append(time.process_time())
-        stage, limit = answer(lockstep, graph)
+        answers = answer(lockstep, graph)
         marks.append(time.process_time())
-        lockstep.act(stage, limit)
+        lockstep.answer(answers)
         marks.append(time.process_time())
         if step >= simulations:
             spent += np.diff(marks)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,17 +32,18 @@ from clearsched.problems.dag_jobs.simulator.engine import advance, commit
 from clearsched.problems.dag_jobs.simulator.loop import choose, new_scratch, write_scores
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import start
-from clearsched.students.rules import Rule, compile_rules, parse_conditions
 
 RULES = (
-    "job_is_source >= 1 and stage_rank < 1",
-    "job_work_to_smallest < 1.004 and job_sqrt_load < 0.92 and stage_rank < 1",
-    "job_age_s < 4.8 and job_work_rank < 3 and job_sqrt_load < 0.98",
-    "job_work_rank < 4 and job_sqrt_load < 0.98",
-    "job_sqrt_load < 0.97 and stage_rank < 1",
-    "job_sqrt_load < 1.1",
-    "otherwise",
+    {"stage_rank": 1, "job_executors": 2},
+    {"job_work_to_smallest": 1.004, "job_sqrt_load": 0.92, "stage_rank": 1},
+    {"job_age_s": 4.8, "job_work_rank": 3, "job_sqrt_load": 0.98},
+    {"job_work_rank": 4, "job_sqrt_load": 0.98},
+    {"job_sqrt_load": 0.97, "stage_rank": 1},
+    {"job_sqrt_load": 1.1},
+    {},
 )
+"""A rule list, first match: each feature below its bound; the last rule holds for all."""
+
 WEIGHTS = {"job_work_left_s": -1.0, "job_is_source": 100.0, "stage_is_ready": 10.0, "stage_levels_below": 1.0}
 
 
@@ -111,6 +113,20 @@ def fit_like(rng: np.random.Generator, rows: np.ndarray, depth: int) -> dict[str
     }
 
 
+def as_tree(rules: Sequence[dict[str, float]]) -> dict[str, list]:
+    """A rule list as one tree: the nodes of each rule, a question a condition and its leaf, one rule after another."""
+    first = np.cumsum([0, *(len(rule) + 1 for rule in rules)]).tolist()
+    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
+    for place, rule in enumerate(rules):
+        for name, bound in rule.items():
+            node = (FEATURE_NAMES.index(name), bound, len(tree["feature"]) + 1, first[place + 1], 0.0)
+            for column, value in zip(tree.values(), node, strict=True):
+                column.append(value)
+        for column, value in zip(tree.values(), (LEAF, 0.0, 0, 0, -float(place)), strict=True):
+            column.append(value)
+    return tree
+
+
 @njit(cache=True)
 def evaluate(scorer: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int) -> float:
     """Score every decision `repeats` times, as the loop does."""
@@ -148,8 +164,7 @@ def score_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dic
     rng = np.random.default_rng(0)
     seen = np.concatenate(found)
     trees = pack([fit_like(rng, seen, 3) for _ in range(50)], NUM_FEATURES, "benchmark")
-    rules = [Rule(parse_conditions(text, "benchmark"), -float(place)) for place, text in enumerate(RULES)]
-    listed = pack([compile_rules(rules)], NUM_FEATURES, "benchmark")
+    listed = pack([as_tree(RULES)], NUM_FEATURES, "benchmark")
     values = np.zeros(counts.max() + BLOCK)
 
     def rate(run: Any, scorer: Packed) -> float:

@@ -15,28 +15,25 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from settings import SETTINGS, WARMUP_DELAY_MS, Setting, load
+from settings import SETTINGS, WARMUP_DELAY_MS, Setting, load, mean_jct_s
 
-from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
 
 ALPHAS = [round(-2 + i / 10, 1) for i in range(41)]
 TUNED_ON, MEASURED_ON = 1, 2
 """Seeds."""
 
 
-def mean_jct_s(
-    profiles: Profiles, setting: Setting, seed: int, episodes: int, name: str, **parameters: float
-) -> np.ndarray:
-    """float64[episodes]: the mean job completion time of each episode, s."""
-    count = profiles.trace.num_profiles
-    workloads = [setting.episode(count, seed, index) for index in range(episodes)]
-    return np.array([result.avg_jct_s for result in heuristic(name, **parameters).run(profiles, workloads)])
+def drawn(profiles: Profiles, setting: Setting, seed: int, episodes: int) -> list[Workload]:
+    """The first episodes of a seed."""
+    return [setting.episode(profiles.trace.num_profiles, seed, index) for index in range(episodes)]
 
 
 def tuned_alpha(profiles: Profiles, setting: Setting, episodes: int, name: str) -> float:
     """The exponent with the lowest mean job completion time on the tuning seed."""
-    means = [mean_jct_s(profiles, setting, TUNED_ON, episodes, name, alpha=alpha).mean() for alpha in ALPHAS]
+    workloads = drawn(profiles, setting, TUNED_ON, episodes)
+    means = [mean_jct_s(profiles, workloads, name, alpha=alpha).mean() for alpha in ALPHAS]
     return ALPHAS[int(np.argmin(means))]
 
 
@@ -46,9 +43,9 @@ def measure(profiles: Profiles, setting: Setting, episodes: int, tuning_episodes
     for name in ("weighted_fair", "wsjf"):
         runs.append((name, {"alpha": tuned_alpha(profiles, setting, tuning_episodes, name)}))
     runs.append(("capped_srpt", {"p": 0.4, "m": 3.0}))
-    rows = []
+    rows, workloads = [], drawn(profiles, setting, MEASURED_ON, episodes)
     for name, parameters in runs:
-        jct = mean_jct_s(profiles, setting, MEASURED_ON, episodes, name, **parameters)
+        jct = mean_jct_s(profiles, workloads, name, **parameters)
         shown = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
         error = float(jct.std(ddof=1) / len(jct) ** 0.5)
         rows.append({"policy": name, "settings": shown, "mean_jct_s": float(jct.mean()), "standard_error_s": error})

@@ -38,7 +38,7 @@ def cut_out(folder: Path) -> int:
     shutil.copytree(PACKAGE, folder / "clearsched", ignore=shutil.ignore_patterns("__pycache__"))
     cut = 0
     for name in ("engine", "executors", "logs"):
-        path = folder / "clearsched" / "problems" / "dag_jobs" / f"{name}.py"
+        path = folder / "clearsched" / "problems" / "dag_jobs" / "simulator" / f"{name}.py"
         text, count = BRANCH.subn(r"\1\2 False:", path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
         cut += count

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import resource
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,9 +29,10 @@ from clearsched.figures import style
 from clearsched.figures.settings import DEFAULT_DPI
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulator.replay import ReplayStatistics, poisson_jobs, replay
+from clearsched.problems.dag_jobs.simulator.replay import Chunk, ReplayStatistics, replay
 from clearsched.problems.dag_jobs.simulator.simulate import simulate
 from clearsched.problems.dag_jobs.workloads import executor_ms
+from clearsched.problems.dag_jobs.workloads.arrivals import poisson
 
 EXECUTORS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 JOBS = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -82,11 +83,21 @@ def run_replay(profiles: Profiles, jobs: int, gap_ms: float, executors: int) -> 
     """Replay `jobs` jobs under the fair heuristic, one every `gap_ms` on average."""
     return replay(
         profiles,
-        poisson_jobs(profiles.trace.num_profiles, jobs, gap_ms, seed=0),
+        poisson_jobs(profiles.trace.num_profiles, jobs, gap_ms),
         heuristic("fair").compiled,
         num_executors=executors,
         moving_delay_ms=MOVING_DELAY_MS,
     )
+
+
+def poisson_jobs(num_profiles: int, jobs: int, gap_ms: float, size: int = 4096) -> Iterator[Chunk]:
+    """Jobs of profiles drawn evenly that arrive at random; in chunks, so that none is kept."""
+    generator, last_ms = np.random.default_rng(0), -gap_ms
+    for first in range(0, jobs, size):
+        count = min(size, jobs - first)
+        arrival_ms = round(last_ms + gap_ms) + poisson(generator, count, gap_ms)
+        last_ms = arrival_ms[-1]
+        yield generator.integers(num_profiles, size=count), arrival_ms
 
 
 def peak_mib() -> float:

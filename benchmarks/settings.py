@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
@@ -75,6 +77,12 @@ class Row(NamedTuple):
 def load(path: Path | None) -> Trace:
     """A trace file, a folder of the `tpch-decima` layout, or the embedded trace."""
     return load_profiles(path if path is not None else ROOT / tpch_spark.EMBEDDED)
+
+
+def mean_jct_s(profiles: Profiles, episodes: list[Workload], name: str, **parameters: float) -> np.ndarray:
+    """float64[episodes]: the mean job completion time of each episode under a heuristic, s."""
+    results = heuristic(name, **parameters).run(DagJobsInstance(profiles), episodes)
+    return np.array([result.avg_jct_s for result in results])
 
 
 def episodes(profiles: Profiles, setting: Setting) -> Iterator[Workload]:

@@ -24,6 +24,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 import clearsched  # registers the environment
 from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
 
 SETTINGS = {"jobs": 20, "num_executors": 10, "max_candidates": 8}
@@ -93,11 +94,12 @@ def mean_jct_of_heuristic(name: str, seeds: range, **settings: Any) -> np.ndarra
     for seed in seeds:
         env.reset(seed=seed)
         workloads.append(env.workload)
-    return np.asarray([result.avg_jct_s for result in heuristic(name).run(env.settings.profiles, workloads)])
+    results = heuristic(name).run(DagJobsInstance(env.settings.profiles), workloads)
+    return np.asarray([result.avg_jct_s for result in results])
 
 
 def random_choice(env: gymnasium.Env[Any, Any], _: dict[str, np.ndarray]) -> np.ndarray:
-    """A candidate and a limit, drawn evenly."""
+    """A candidate, or none, and a limit, drawn evenly."""
     return env.action_space.sample()
 
 

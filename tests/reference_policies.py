@@ -74,6 +74,9 @@ class Fifo:
                 return stage, min(simulator.demand(stage), simulator.num_executors - count, simulator.k)
         return None
 
+    def none_refused(self, job: Job, count: int) -> None:
+        self.granted[job] = self.granted.get(job, 0) + count
+
     def executor_fails(self, job: Job) -> None:
         self.granted[job] = max(0, self.granted.get(job, 0) - 1)
 

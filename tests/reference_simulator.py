@@ -37,6 +37,9 @@ class ReferenceSimulator:
         faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
             `executor_fails` is told of the job that loses one, and of a job that was promised one that will not come.
 
+    A policy that has a method `none_refused` is told of the job that gets executors in place of its `none` (§5), and of
+    how many.
+
     After `run`: `decisions`, rows of §9; `tasks`, rows (start_ms, duration_ms, job, stage, wave, attempt, failed);
     `completions_ms`.
     """
@@ -273,12 +276,26 @@ class ReferenceSimulator:
                     pool.remove(executor)
             self.go(executor, destination)
 
+    def something_pending(self) -> bool:
+        """Whether anything will happen after a `none`: an event, or what a promise of this round brings about."""
+        promises = self.commitments.get(self.key(), {})
+        return bool(self.events) or any(destination is not None for destination in promises)
+
+    def answer(self) -> Answer:
+        """What the policy answers; where its `none` is refused, the first candidate with all k."""
+        answer, candidates = self.policy(self), self.candidates()
+        if answer is not None or not candidates or self.something_pending():
+            return answer
+        stage = candidates[0]
+        if stage.job is not self.source and hasattr(self.policy, "none_refused"):
+            self.policy.none_refused(stage.job, min(self.k, self.demand(stage)))
+        return stage, self.k
+
     def decide(self) -> None:
         """One round: ask the policy until every executor of the round has a promise, then dispatch."""
         while self.k > 0:
             key = self.key()
-            answer = self.policy(self)
-            stage, requested = answer or (None, self.k)
+            stage, requested = self.answer() or (None, self.k)
             committed = min(requested, self.k) if stage is None else min(requested, self.demand(stage), self.k)
             assert committed > 0, "the policy asked for nothing, or for a stage without demand"
             source = [self.source.id if self.source else None, key.index if isinstance(key, Stage) else None]
@@ -295,11 +312,7 @@ class ReferenceSimulator:
     # --- events (§6) -------------------------------------------------------------------------------------------------
 
     def run(self) -> list[int]:
-        """Run to the end; the completion time of each job in ms.
-
-        Raises:
-            RuntimeError: the queue ran empty with jobs unfinished (§5).
-        """
+        """Run to the end; the completion time of each job in ms."""
         for job in self.jobs:
             if job.arrival_ms == 0:
                 self.enter(job)
@@ -315,16 +328,26 @@ class ReferenceSimulator:
             "executor fails": self.executor_fails,
             "executor recovers": self.executor_recovers,
         }
-        while self.events:
+        while self.events or self.offer_idle():
+            if not self.events:
+                continue
             self.now, _, kind, subject = heapq.heappop(self.events)
             handlers[kind](subject)
             if self.k > 0:
                 self.decide()
             if self.work_conserving and kind not in ("job arrives", "executor recovers") and self.candidates():
                 self.offer_global_pool()
-        if any(job.completion_ms is None for job in self.jobs):
-            raise RuntimeError("the queue ran empty with jobs unfinished")
+        assert all(job.completion_ms is not None for job in self.jobs), "jobs are unfinished"
         return self.completions_ms
+
+    def offer_idle(self) -> bool:
+        """The queue has run empty: where a stage waits, a round on executors that were left idle (§5)."""
+        if not self.candidates():
+            return False
+        job = None if self.global_pool else next(job for job in self.active if job.pool)
+        self.open_round(job.pool if job else self.global_pool, job)
+        self.decide()
+        return True
 
     @property
     def completions_ms(self) -> list[int]:

@@ -107,10 +107,10 @@ def test_trees_are_scored_as_they_are_walked(embedded: Profiles) -> None:
     seen = seen[:: len(seen) // 40][:40]
     generator = np.random.default_rng(0)
     trees = policies.pack([policies.fit_like(generator, seen, 3) for _ in range(50)], seen.shape[1], "test")
-    rows = policies.new_rows(len(seen))
+    rows = policies.new_rows(len(seen), seen.shape[1])
     rows[: len(seen)] = seen
     fast, walked = np.zeros(len(seen) + policies.BLOCK), np.zeros(len(seen) + policies.BLOCK)
-    policies.write_scores(policies.NO_FORMULA, trees, rows, len(seen), fast)
+    policies.write_scores(policies.Packed(trees=trees), rows, len(seen), fast)
     t = trees
     policies.add_walk(t.root, t.feature, t.threshold, t.left, t.right, t.value, rows, len(seen), walked)
     assert fast[: len(seen)].tolist() == walked[: len(seen)].tolist()
@@ -142,7 +142,7 @@ def test_scaling_measures_replays_in_an_own_process(tmp_path: Path) -> None:
 def test_the_branches_that_record_are_found(tmp_path: Path) -> None:
     recording = script("recording")
     assert recording.cut_out(tmp_path) >= 2
-    for path in (tmp_path / "clearsched" / "problems" / "dag_jobs").glob("*.py"):
+    for path in (tmp_path / "clearsched" / "problems" / "dag_jobs" / "simulator").glob("*.py"):
         text = path.read_text(encoding="utf-8")
         compile(text, path, "exec")
         assert not recording.BRANCH.search(text) or path.name not in ("engine.py", "executors.py", "logs.py")

@@ -23,13 +23,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from clearsched.errors import ActionError, ClearschedError, TraceError, WorkloadError
+from clearsched.params import parse
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.gym.environment import DagJobsEnv, DagJobsVectorEnv
-from clearsched.problems.dag_jobs.gym.episodes import Settings
+from clearsched.problems.dag_jobs.gym.settings import ARRIVALS, Settings
 from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Semantics, Simulation, Workload
-from clearsched.problems.dag_jobs.traces import Trace
+from clearsched.problems.dag_jobs.simulator.state import NONE
+from clearsched.problems.dag_jobs.traces import Trace, load, tpch_spark
+from clearsched.problems.dag_jobs.workloads import build
 from clearsched.registration import DAG_JOBS
 from toys import stage, toy_trace, toy_workload
 
@@ -80,6 +83,7 @@ SETTINGS = [
     {"arrivals": "batch", "jobs": 3, "render_mode": "ansi"},
     {"reward": "makespan", "num_executors": 1, "limit_levels": 1, "max_candidates": 2},
     {"jobs": 1, "max_decisions": 5, "semantics": Semantics(work_conserving=True)},
+    {"arrivals": "bursty", "bursty": {"factor": 9.0}, "idling": False},
 ]
 
 
@@ -134,17 +138,17 @@ def test_two_jobs_on_one_executor(two_jobs: Profiles, reward: str, wanted: list[
     env = DagJobsEnv(two_jobs, num_executors=1, jobs=2, reward=reward)
     observation, info = env.reset(options={"workload": toy_workload([0, 0], 1)})
     assert info["num_candidates"] == 2
-    assert observation["action_mask"].tolist() == [1, 1] + [1] * 10
+    assert observation["action_mask"].tolist() == [1, 1] + [0] + [1] * 10
     first = env.step([1, 9])
     assert first[1:4] == (wanted[0], False, False)
     assert first[4]["time_s"] == 0.160
-    assert env.action_masks().tolist() == [True, False] + [True] * 10
+    assert env.action_masks().tolist() == [True, False] + [False] + [True] * 10
     observation, last, terminated, truncated, info = env.step(np.array([0, 9]))
     assert (last, terminated, truncated) == (wanted[1], True, False)
     assert info["avg_jct_s"] == pytest.approx((0.160 + 0.310) / 2)
     assert (info["makespan_s"], info["num_tasks"]) == (0.310, 3)
     assert not observation["candidates"].any()
-    assert info["action_mask"].tolist() == [False, False] + [True] * 10
+    assert info["action_mask"].tolist() == [False] * 3 + [True] * 10
 
 
 @pytest.mark.parametrize(
@@ -182,6 +186,61 @@ def test_a_level_below_what_the_job_holds_means_one_executor_more() -> None:
     assert observation["candidates"][0, [HELD, TO_DECIDE]].tolist() == [1, 2]
 
 
+# None of the candidates ---------------------------------------------------------------------------------------------
+
+
+def test_executors_left_idle(two_jobs: Profiles) -> None:
+    """Two executors: one runs 50 + 10 ms in job 1, the other idles, although job 0 waits. At 160 none is refused."""
+    env = DagJobsEnv(two_jobs, num_executors=2, jobs=2, limit_levels=2)
+    observation, _ = env.reset(options={"workload": toy_workload([0, 0], 2)})
+    none = env.settings.layout.max_candidates
+    assert (none, env.action_space.nvec.tolist()) == (2, [3, 2])
+    assert observation["action_mask"].tolist() == [1, 1, 0, 1, 1]
+    with pytest.raises(ActionError, match=r"^decision 0: row 2, none, is refused: nothing else is going to happen$"):
+        env.step((none, 0))
+    observation, reward, *_ = env.step((1, 0))
+    assert (reward, observation["action_mask"].tolist()) == (0, [1, 0, 1, 1, 1])
+    observation, reward, *_, info = env.step((none, 1))
+    assert (reward, info["time_s"]) == (-0.320, 0.160)
+    assert observation["action_mask"].tolist() == info["action_mask"].tolist() == [1, 0, 0, 1, 1]
+    assert env.step((0, 0))[2]
+
+
+def test_without_idling_there_is_no_such_row(two_jobs: Profiles) -> None:
+    env = DagJobsEnv(two_jobs, num_executors=2, jobs=2, idling=False)
+    env.reset(options={"workload": toy_workload([0, 0], 2)})
+    env.step((1, 0))
+    assert env.action_space.nvec.tolist() == [2, 10]
+    assert env.action_masks().tolist() == [True, False] + [True] * 10
+    with pytest.raises(ActionError, match=r"^decision 1: row 2 is no candidate: rows 0 to 0 are$"):
+        env.step((2, 0))
+    env.reset(seed=0)
+    assert env.workload is not None and not env.workload.semantics.idling
+
+
+def test_an_episode_that_forbids_idling_masks_the_row(two_jobs: Profiles) -> None:
+    env = DagJobsEnv(two_jobs, num_executors=2, jobs=2)
+    env.reset(options={"workload": toy_workload([0, 0], 2, idling=False)})
+    env.step((1, 0))
+    assert env.action_masks()[:3].tolist() == [True, False, False]
+
+
+def test_samples_idle_where_they_may(two_jobs: Profiles) -> None:
+    env = DagJobsEnv(two_jobs, num_executors=2, jobs=2, limit_levels=1)
+    env.reset(options={"workload": toy_workload([0, 0], 2)})
+    env.step((1, 0))
+    rows = [int(env.action_space.sample()[0]) for _ in range(400)]
+    assert set(rows) == {0, 2}
+    assert 140 < rows.count(2) < 260
+    envs = DagJobsVectorEnv(2, two_jobs, num_executors=2, jobs=2, limit_levels=1)
+    envs.reset(options={"workload": toy_workload([0, 0], 2)})
+    envs.step(np.array([[1, 0], [0, 0]]))
+    drawn = np.array([envs.action_space.sample()[:, 0] for _ in range(100)])
+    assert [set(column) for column in drawn.T.tolist()] == [{0, 2}, {0, 2}]
+    assert envs.action_masks()[:, 2].all()
+    envs.step(np.array([[2, 0], [2, 0]]))
+
+
 # An episode against the simulator's own interface -------------------------------------------------------------------
 
 
@@ -212,11 +271,14 @@ def test_an_episode_is_that_of_the_simulator(arrivals: str, levels: int) -> None
         assert np.array_equal(observation["edges"][:, :count], seen.edges)
         assert np.all(observation["edges"][:, count:] == -1)
         assert np.array_equal(observation["totals"], seen.totals)
-        assert observation["action_mask"].sum() == len(seen.candidates) + levels
+        assert observation["action_mask"].sum() == len(seen.candidates) + seen.none_allowed[0] + levels
         row, level = env.action_space.sample()
         share = ceil((level + 1) / levels * env.workload.num_executors - 1e-9)
-        held = int(seen.candidates[order[row], HELD])
-        simulation.act(int(seen.candidate_stage[order[row]]), max(held + 1, share))
+        if row == env.settings.layout.max_candidates:
+            simulation.act(NONE)
+        else:
+            held = int(seen.candidates[order[row], HELD])
+            simulation.act(int(seen.candidate_stage[order[row]]), max(held + 1, share))
         observation, reward, terminated, _, info = env.step((row, level))
         rewards.append(reward)
     assert terminated
@@ -274,6 +336,45 @@ def test_twice_the_load_halves_the_time_between_arrivals() -> None:
     assert loaded == pytest.approx(base / 2)
 
 
+DRAWN = [
+    {"arrivals": "poisson"},
+    {"arrivals": "batch"},
+    {"arrivals": "poisson", "mean_interarrival_s": 1.5},
+    {"arrivals": "bursty", "bursty": {"factor": 20.0}},
+    {"arrivals": "diurnal", "diurnal": {"day_s": 100.0}, "load": 0.5},
+]
+
+
+@pytest.mark.parametrize("options", DRAWN, ids=lambda options: "-".join(map(str, options.values())))
+def test_episodes_are_drawn_as_those_of_workloads(options: dict[str, Any], tmp_path: Path) -> None:
+    """The same stream gives the same episode, to the bit: there is one way to draw them."""
+    given = {"workload": {**options, "executors": 7, "jobs": 9, "episodes": {"train": 16}}}
+    wanted, *_ = build(parse(given, "test"), ROOT / tpch_spark.EMBEDDED, tmp_path / "drawn.parquet").split("train")
+    drawn = Settings(num_executors=7, jobs=9, **options).draw(np.random.default_rng([1, 0, 0]))
+    assert drawn.profile.tolist() == wanted.profile.tolist()
+    assert drawn.arrival_ms.tolist() == wanted.arrival_ms.tolist()
+    assert replace(drawn, profile=wanted.profile, arrival_ms=wanted.arrival_ms) == wanted
+
+
+def test_every_kind_of_arrivals_runs() -> None:
+    """`replay` on a source of the Alibaba cluster's shape, whose jobs have arrival times."""
+    for arrivals in ARRIVALS:
+        source = "alibaba-like" if arrivals == "replay" else "tpch-spark"
+        env = DagJobsEnv(source, jobs=4, arrivals=arrivals)
+        assert play_out(env, seed=0)[-1][2]
+
+
+def test_a_replay_follows_the_trace() -> None:
+    trace = load("alibaba-like")
+    known = trace.stages["arrival_ms"].take(trace.profile_starts[:-1]).to_numpy()
+    env = DagJobsEnv(trace, jobs=6, arrivals="replay", replay={"speed": 2.0})
+    env.reset(seed=3)
+    assert env.workload is not None
+    when = known[env.workload.profile]
+    assert np.all(np.diff(when) >= 0)
+    assert env.workload.arrival_ms.tolist() == ((when - when[0]) // 2).tolist()
+
+
 def test_a_batch_arrives_at_time_0() -> None:
     batch = DagJobsEnv(arrivals="batch", jobs=5)
     batch.reset(seed=0)
@@ -304,9 +405,9 @@ def test_with_too_few_rows_the_first_candidates_are_offered() -> None:
     assert info["num_candidates"] == cut_info["num_candidates"] > 3
     for name in ("candidates", "candidate_node"):
         assert np.array_equal(first[name], every[name][:3])
-    assert cut.action_masks().tolist() == [True] * 13
-    with pytest.raises(ActionError, match=r"^decision 0: row 3 is no candidate: rows 0 to 2 are$"):
-        cut.step((3, 0))
+    assert cut.action_masks().tolist() == [True] * 3 + [False] + [True] * 10
+    with pytest.raises(ActionError, match=r"^decision 0: row 4 is no candidate: rows 0 to 2 are$"):
+        cut.step((4, 0))
     assert play_out(cut, seed=4)[-1][2]
 
 
@@ -381,7 +482,10 @@ def test_no_decision_before_and_after_an_episode(two_jobs: Profiles) -> None:
         ({"load": 0}, WorkloadError, "load is 0"),
         ({"mean_interarrival_s": -1}, WorkloadError, "mean_interarrival_s is -1"),
         ({"moving_delay_s": -1}, WorkloadError, "moving_delay_s is -1"),
-        ({"arrivals": "bursts"}, ClearschedError, "known are poisson, batch"),
+        ({"arrivals": "bursts"}, ClearschedError, "known are poisson, batch, bursty, diurnal, replay"),
+        ({"arrivals": "bursty", "bursty": {"factor": 0.5}}, WorkloadError, "bursty.factor is 0.5"),
+        ({"diurnal": {"peak": 1}}, WorkloadError, "diurnal.peak is 1"),
+        ({"arrivals": "replay"}, ClearschedError, "has no arrival times"),
         ({"reward": "speed"}, ClearschedError, "known are jct, makespan"),
         ({"observation": "pixels"}, ClearschedError, "known are candidates, graph"),
         ({"limit_levels": 0}, ClearschedError, "limit_levels is 0"),
@@ -545,7 +649,7 @@ def test_sampling_draws_every_candidate_evenly(two_jobs: Profiles) -> None:
     env.reset(options={"workload": toy_workload([0, 0], 1)})
     draws = [tuple(env.action_space.sample()) for _ in range(600)]
     assert set(draws) == {(row, level) for row in range(2) for level in range(3)}
-    mask = (np.array([0, 1], np.int8), np.array([0, 0, 1], np.int8))
+    mask = (np.array([0, 1, 0], np.int8), np.array([0, 0, 1], np.int8))
     assert env.action_space.sample(mask=mask).tolist() == [1, 2]
 
 

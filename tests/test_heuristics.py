@@ -1,4 +1,4 @@
-"""Each heuristic on instances small enough to know its answers by hand; the tuning; the registry of policies."""
+"""Each heuristic on instances small enough to know its answers by hand; the registry; the tuning."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from clearsched.heuristics.tuning import grid, read_tuned, tuned_heuristic
 from clearsched.problems import find_problem
 from clearsched.problems import policy as policies
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
-from clearsched.problems.dag_jobs.policies import HEURISTICS
+from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
+from clearsched.problems.dag_jobs.simulator.dispatch import MOST_PARAMETERS, choose_heuristic, reads_work
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.traces import Trace, write_trace
 from clearsched.problems.dag_jobs.workloads import build, read_workloads
 from clearsched.problems.policy import CompiledPolicy
+from clearsched.registry import load
 from clearsched.schemas import TUNING, read_table
 from stages import stage_params
 from toys import decision_rows, stage, toy_trace, toy_workload
@@ -167,6 +169,7 @@ def test_names_and_settings() -> None:
         "argmax",
         {"p": 0.25, "m": 2.0},
     )
+    assert heuristic("capped_srpt").settings == {"p": 0.4, "m": 3.0}
     assert heuristic("fair").settings == {}
     assert heuristic("weighted_fair").settings == {"alpha": -1.0}
 
@@ -176,6 +179,22 @@ def test_unknown_names() -> None:
         heuristic("fare")
     with pytest.raises(ClearschedError, match="fifo has no parameter alpha"):
         heuristic("fifo", alpha=1.0)
+
+
+def test_the_loop_runs_each_entry_of_the_registry() -> None:
+    """What is generated for the loop calls the entry's function with its parameters, in their order."""
+    trace = toy_trace([[even(8, 10)], [even(2, 10)], [even(5, 20)]])
+    given = {"alpha": -0.7, "p": 0.3, "m": 1.7}
+    assert LEARNED not in CODES.values()
+    for name, entry in HEURISTICS.items():
+        simulation = Simulation(compile_profiles(trace), toy_workload([0, 0, 0], 10))
+        assert simulation.advance()
+        values = list(entry.defaults) if name == "fair" else [given[parameter] for parameter in entry.parameters]
+        parameters = np.array([*values, *[np.nan] * (MOST_PARAMETERS - len(values))])
+        wanted = load(entry.function)(simulation.state, *values)
+        assert choose_heuristic(simulation.state, CODES[name], parameters) == wanted, name
+    assert not reads_work(CODES["fifo"]) and not reads_work(CODES["fair"]) and reads_work(CODES["sjf_cp"])
+    assert reads_work(LEARNED)
 
 
 # Tuning ------------------------------------------------------------------------------------------------------------

@@ -1,13 +1,18 @@
-"""Where compiled code is kept, and that the simulator runs where nothing can be written."""
+"""Where compiled code is kept, by what key, and that the simulator runs where nothing can be written."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import clearsched
+from clearsched.compiled.cache import cache_key, compiled_sources
 
 NOTHING_CAN_BE_MADE = """
 import pathlib
@@ -64,6 +69,98 @@ def test_a_folder_that_cannot_be_written_is_passed_over(tmp_path: Path) -> None:
     kept, folder = run_python(WHERE, NUMBA_CACHE_DIR=str(named)).split()
     assert kept == "True"
     assert folder != str(named)
+
+
+# The key: what is compiled, and nothing else ------------------------------------------------------------------------
+
+PACKAGE = Path(clearsched.__file__).parent
+ROOM = Path("problems", "dag_jobs", "simulator")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package, to change."""
+    copy = tmp_path / "clearsched"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def append(path: Path) -> None:
+    path.write_text(path.read_text() + "\n# changed\n")
+
+
+def test_a_copy_has_the_same_key_wherever_it_lies(package: Path) -> None:
+    assert cache_key(package) == cache_key() != ""
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ROOM / "engine.py",  # compiled
+        ROOM / "semantics.py",  # imported by a compiled file
+        Path("problems", "dag_jobs", "features.py"),  # whose text becomes code
+        Path("problems", "dag_jobs", "policies.py"),  # the registry that dispatch.py makes code of
+        Path("compiled", "wheel.py"),
+        Path("compiled", "cache.py"),
+        Path("errors.py"),  # imported by those
+    ],
+    ids=str,
+)
+def test_a_change_of_what_is_compiled_changes_the_key(package: Path, changed: Path) -> None:
+    before = cache_key(package)
+    assert package / changed in compiled_sources(package)
+    append(package / changed)
+    assert cache_key(package) != before
+
+
+@pytest.mark.parametrize("changed", ["cli/__init__.py", "cli/simulate.py", "__main__.py"])
+def test_a_change_of_what_is_not_compiled_leaves_the_key(package: Path, changed: str) -> None:
+    before = cache_key(package)
+    assert package / changed not in compiled_sources(package)
+    append(package / changed)
+    assert cache_key(package) == before
+
+
+def test_a_file_that_moves_to_a_sub_room_changes_the_key(package: Path) -> None:
+    """Its text and that of all others stay the same: stale code would look for it in its old place."""
+    before = cache_key(package)
+    room = package / ROOM / "parts"
+    room.mkdir()
+    (package / ROOM / "engine.py").rename(room / "engine.py")
+    assert room / "engine.py" in compiled_sources(package)
+    assert cache_key(package) != before
+
+
+def test_a_new_problem_is_part_of_the_key(package: Path) -> None:
+    before = cache_key(package)
+    (package / "problems" / "tiny").mkdir()
+    source = "from clearsched.compiled.jit import compiled\nfrom clearsched.problems.tiny import rules as r\n"
+    (package / "problems" / "tiny" / "loop.py").write_text(source)
+    (package / "problems" / "tiny" / "rules.py").write_text("LIMIT = 3\n")
+    after = cache_key(package)
+    assert after != before
+    append(package / "problems" / "tiny" / "rules.py")  # a constant that is frozen into the loop's code
+    assert cache_key(package) != after
+
+
+def test_every_compiled_function_lies_in_a_file_of_the_key() -> None:
+    """Found by what they look like, not by what they import."""
+    decorated = re.compile(r"^@(compiled|inlined|allocating|concurrent|njit|intrinsic)\b", re.MULTILINE)
+    with_code = [path for path in PACKAGE.rglob("*.py") if decorated.search(path.read_text())]
+    assert len(with_code) > 20
+    assert set(with_code) <= set(compiled_sources())
+
+
+# No problem is named in compiled/ -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "compiled").glob("*.py")), ids=lambda path: path.name)
+def test_compiled_names_no_problem(path: Path) -> None:
+    """Neither in prose nor in an identifier: it is what any simulator's loop is made of."""
+    text = path.read_text()
+    found = re.findall(r"(?i)(?<![a-z])(?:jobs?|stages?|executors?|dags?|spark)(?![a-z])", text)
+    assert found == []
+    assert "clearsched.problems" not in text
 
 
 @pytest.mark.slow

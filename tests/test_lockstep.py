@@ -16,6 +16,7 @@ from numba.core.errors import TypingError
 from clearsched.compiled import arena
 from clearsched.errors import ActionError, ClearschedError, WorkloadError
 from clearsched.problems.dag_jobs.graph import JOB_FEATURES, NODE_FEATURES, Observation, join, observation_of, take
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
@@ -23,6 +24,7 @@ from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_pr
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload
 from clearsched.problems.dag_jobs.simulator.state import NONE
 from clearsched.problems.dag_jobs.traces import load_profiles
+from clearsched.problems.problem import Answers
 from conftest import ROOT
 from toys import stage, toy_trace, toy_workload
 
@@ -54,8 +56,10 @@ def drawn(profiles: Profiles, count: int, jobs: int = 6, num_executors: int = 4,
 
 
 def hashed_choice(seen: Observation, num_executors: int) -> tuple[int, int]:
-    """A policy that depends on all that is seen, and on nothing else: any candidate, any limit."""
+    """A policy that depends on all that is seen, and on nothing else: any candidate, any limit, or none."""
     draw = np.random.default_rng(zlib.crc32(b"".join(array.tobytes() for array in seen)))
+    if seen.none_allowed[0] and draw.random() < 0.3:
+        return NONE, 0
     candidate = int(draw.integers(len(seen.candidates)))
     held = int(seen.job_held[seen.node_job[seen.candidate_node[candidate]]])
     return int(seen.candidate_stage[candidate]), int(draw.integers(held + 1, num_executors + 1))
@@ -191,8 +195,39 @@ def test_heuristics_answer_as_one_at_a_time(spark: Profiles) -> None:
         stages, limits = lockstep.choices(policy.compiled)
         assert (stages != NONE).all()
         lockstep.act(stages, limits)
-    for one_result, other in zip(lockstep.results(), policy.run(spark, episodes), strict=True):
+    for one_result, other in zip(lockstep.results(), policy.run(DagJobsInstance(spark), episodes), strict=True):
         assert one_result.completion_ms.tolist() == other.completion_ms.tolist()
+
+
+def test_answers_are_positions_among_the_candidates(spark: Profiles) -> None:
+    """A heuristic that leaves executors idle; its answers, in the form of all problems, give what it gives alone."""
+    policy = heuristic("local_srpt", p=0.5, m=0.5)
+    episodes = drawn(spark, 5, num_executors=10, every_ms=3000)
+    lockstep, idled = Lockstep(spark, episodes), 0
+    while lockstep.advance():
+        graph, answers = lockstep.observe(), lockstep.ask(policy.compiled)
+        stages, limits = lockstep.choices(policy.compiled)
+        first, idle = graph.candidate_start[:-1], answers.candidate == NONE
+        assert np.where(idle, NONE, graph.candidate_stage[first + answers.candidate]).tolist() == stages.tolist()
+        assert answers.level.tolist() == limits.tolist()
+        low, high = graph.levels[first + answers.candidate].T
+        assert np.all(idle | (answers.level >= low) & (answers.level <= high))
+        assert np.all(graph.none_allowed | ~idle)
+        idled += idle.sum()
+        lockstep.answer(answers)
+    assert idled > 20
+    for one_result, other in zip(lockstep.results(), policy.run(DagJobsInstance(spark), episodes), strict=True):
+        assert one_result.completion_ms.tolist() == other.completion_ms.tolist()
+        assert one_result.num_decisions == other.num_decisions
+
+
+@pytest.mark.parametrize("candidate", [[0, 1], [0, -2]])
+def test_an_answer_beyond_the_candidates_is_refused(toys: Profiles, candidate: list[int]) -> None:
+    lockstep = Lockstep(toys, [toy_workload([0], 2), toy_workload([0], 2)])
+    lockstep.advance()
+    with pytest.raises(ActionError, match=rf"candidate {candidate[1]} of 1 does not exist"):
+        lockstep.answer(Answers(np.array(candidate), np.array([1, 1])))
+    lockstep.answer(Answers(np.array([0, 0]), np.array([2, 2])))
 
 
 # Graphs joined and taken apart
@@ -260,7 +295,8 @@ def test_reward_by_hand(toys: Profiles) -> None:
     [
         ([0, 1], [1, 1], r"^decision 0: simulation 1: stage 1 is no candidate$"),
         ([0, 99], [1, 1], r"^decision 0: simulation 1: stage 99 is no candidate$"),
-        ([-1, 0], [1, 1], r"^decision 0: simulation 0: stage -1 is no candidate$"),
+        ([-1, 0], [1, 1], r"^decision 0: simulation 0: none is refused: nothing else is going to happen$"),
+        ([-2, 0], [1, 1], r"^decision 0: simulation 0: stage -2 is no candidate$"),
         ([0, 0], [1, 0], r"^decision 0: simulation 1: limit 0 is not above the 0 executors that the job holds$"),
         ([0], [1], r"answers of shape \(1,\) to the 2 decisions"),
         ([0.0, np.nan], [1, 1], "whole numbers needed"),

@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clearsched.compiled.trees import NO_TREES
-from clearsched.errors import ClearschedError
+from clearsched.errors import ActionError, ClearschedError
 from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator import promises
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles, level_table
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate, start
-from clearsched.problems.dag_jobs.simulator.state import ROUND_KEY
+from clearsched.problems.dag_jobs.simulator.state import NONE, ROUND_KEY
 from clearsched.problems.dag_jobs.traces import Trace
 from clearsched.problems.dag_jobs.workloads import read_episode
+from reference_cluster import Stage
 from reference_policies import Fifo, fair
 from reference_simulator import Policy, ReferenceSimulator
 from toys import assert_same, decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
@@ -340,7 +340,7 @@ def pending() -> Simulation:
     return simulation
 
 
-@pytest.mark.parametrize("number", [1, 3, -1, 10**6])
+@pytest.mark.parametrize("number", [1, 3, -2, 10**6])
 def test_a_stage_that_is_no_candidate_is_refused(number: int) -> None:
     with pytest.raises(ClearschedError, match=rf"decision 0: stage {number} is no candidate"):
         pending().act(number, 1)
@@ -378,15 +378,100 @@ def test_a_stage_of_a_completed_job_is_refused() -> None:
         simulation.act(0, 1)
 
 
-def test_a_policy_that_leaves_jobs_waiting() -> None:
-    never = Compiled(-1, np.zeros(2), NO_TREES, NO_TREES)
-    with pytest.raises(ClearschedError, match=r"2 jobs unfinished after decision 1, job 0 first"):
-        simulate(compile_profiles(toy_trace(TWO_JOBS)), toy_workload([0, 0], 2), never)
+# None of these (§5) ---------------------------------------------------------------------------------------------------
+
+NEVER = Compiled(-1, np.zeros(2))
+"""No code of any heuristic: it always answers `none`."""
 
 
-def test_the_reference_reports_it_too() -> None:
-    with pytest.raises(RuntimeError, match="jobs unfinished"):
-        run_reference(toy_trace(TWO_JOBS), toy_workload([0, 0], 2), lambda simulator: None)
+def test_a_policy_that_always_idles_gets_the_first_candidate() -> None:
+    """`none` is refused where nothing else is going to happen; what it gets then is all executors for one stage."""
+    trace, workload = toy_trace(TWO_JOBS), toy_workload([0, 0], 2)
+    result = simulate(compile_profiles(trace), workload, NEVER, record_tasks=True, record_decisions=True)
+    assert decision_rows(result) == [
+        # Nothing is pending: refused. Both executors leave for stage 0 of job 0, and run its two tasks from 100 to 150.
+        [0, NOWHERE, 2, [0, 0], 2, 2],
+        # Both sit on the stage and one still runs, so `none` for both. The second follows its promise at 150 too: it
+        # parks in the job, which has a stage to start; that opens stage 1, and both parked ones are decided on.
+        [150, [0, 0], 2, None, 2, 2],
+        [150, [0, None], 2, [0, 1], 2, 1],
+        # Stage 1 has one task, which was promised an executor in this round: the other one may idle.
+        [150, [0, None], 1, None, 1, 1],
+        # 200: job 0 is complete, the other executor is in the global pool, and this one is decided on: nothing pends.
+        [200, [0, None], 1, [1, 0], 1, 1],
+        # 350: it has run both tasks of job 1, from 300 to 350 and to 360.
+        [360, [1, None], 1, None, 1, 1],
+    ]
+    assert result.completion_ms.tolist() == [200, 360]
+    assert_same(result, run_reference(trace, workload, lambda simulator: None))
+
+
+AGAIN = [
+    # Both executors run a task of the first stage until 150. The first one's decision is `none` for both, since the
+    # other one still runs: that follows its promise. Job 0 is complete, all are in the global pool, and nothing is
+    # pending while job 1 waits: they are offered again.
+    ([[stage(2)], [stage(1)]], [0, 0], NOWHERE, [1, 0], [150, 300]),
+    # The same with two stages of one job: they park in the job, and are offered from its pool.
+    ([[stage(2), stage(1)]], [0], [0, None], [0, 1], [200]),
+]
+
+
+@pytest.mark.parametrize(("profiles", "arrivals", "source", "target", "completions"), AGAIN)
+def test_executors_left_idle_are_offered_again_when_the_queue_is_empty(
+    profiles: list[list[dict]], arrivals: list[int], source: list, target: list[int], completions: list[int]
+) -> None:
+    trace, workload = toy_trace(profiles), toy_workload(arrivals, 2)
+    simulation = Simulation(compile_profiles(trace), workload, record_decisions=True, record_tasks=True)
+    plain = []
+    for stage_row, limit, allowed in ((0, 2, False), (NONE, 0, True), (1, 1, False)):
+        assert simulation.advance()
+        assert simulation.none_allowed() == allowed
+        simulation.act(stage_row, limit)
+        plain.append(None if stage_row == NONE else (stage_row, limit))
+    assert not simulation.advance()
+    last = 300 if len(arrivals) == 2 else 200
+    assert decision_rows(simulation.result()) == [
+        [0, NOWHERE, 2, [0, 0], 2, 2],
+        [150, [0, 0], 2, None, 2, 2],
+        [150, source, 2, target, 1, 1],
+        [150, source, 1, None, 1, 1],
+        [last, [target[0], None], 1, None, 1, 1],
+    ]
+    assert simulation.result().completion_ms.tolist() == completions
+
+    def same(simulator: ReferenceSimulator) -> tuple[Stage, int] | None:
+        answer = plain.pop(0) if simulator.candidates() else None
+        stages = [stage for job in simulator.jobs for stage in job.stages]
+        return answer and (stages[answer[0]], answer[1])
+
+    assert_same(simulation.result(), run_reference(trace, workload, same))
+
+
+def test_a_none_that_is_refused_changes_nothing() -> None:
+    simulation = pending()
+    assert not simulation.none_allowed()
+    with pytest.raises(ActionError, match=r"^decision 0: none is refused: nothing else is going to happen$"):
+        simulation.act(NONE)
+    assert simulation.act(0, 1) == 1
+    assert simulation.advance()
+    assert simulation.none_allowed()  # stage 0 was promised an executor in this round
+    assert simulation.act(NONE) == 1
+
+
+def test_learned_policies_do_not_idle_where_episodes_say_so() -> None:
+    """Heuristics still may: the rule is theirs."""
+    workload = toy_workload([0, 0], 2, idling=False)
+    simulation = Simulation(compile_profiles(toy_trace(TWO_JOBS)), workload)
+    assert simulation.advance()
+    simulation.act(0, 1)
+    assert simulation.advance()
+    assert not simulation.none_allowed()
+    assert simulation.act(NONE) == 1
+
+
+def test_there_is_no_result_before_the_end() -> None:
+    with pytest.raises(ClearschedError, match=r"2 jobs unfinished after decision 0, job 0 first: .*before the episode"):
+        pending().result()
 
 
 @pytest.mark.parametrize(

@@ -124,10 +124,10 @@ def test_load_by_hand() -> None:
     second = (3 * 10 + 2 * 10) + 2 * 30 + 2 * 100
     assert executor_ms(profiles, 4, 100).tolist() == [first, second]
     wanted = (first + second) / 2 / (0.5 * 4)
-    assert mean_interarrival_ms(params(load=0.5), (first + second) / 2) == pytest.approx(wanted)
-    assert mean_interarrival_ms(params(load=0.25), (first + second) / 2) == pytest.approx(2 * wanted)
-    assert mean_interarrival_ms(params(load=0.5, mean_interarrival_s=0.007), (first + second) / 2) == 7
-    assert mean_interarrival_ms(params(arrivals="batch"), (first + second) / 2) == 0
+    assert mean_interarrival_ms(params(load=0.5).workload, (first + second) / 2) == pytest.approx(wanted)
+    assert mean_interarrival_ms(params(load=0.25).workload, (first + second) / 2) == pytest.approx(2 * wanted)
+    assert mean_interarrival_ms(params(load=0.5, mean_interarrival_s=0.007).workload, (first + second) / 2) == 7
+    assert mean_interarrival_ms(params(arrivals="batch").workload, (first + second) / 2) == 0
 
 
 def test_workloads_of_another_trace_are_refused(trace_path: Path) -> None:

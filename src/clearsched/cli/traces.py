@@ -178,3 +178,35 @@ def record_tpch(
         clock=clock.value,
         note=note,
     )
+
+
+@app.command()
+def replay(
+    path: Profiles,
+    executors: Annotated[int, typer.Option(min=1, help="Executors of the cluster.")],
+    policy: Annotated[str, typer.Option(help="fifo, sjf_cp, fair, ..., or the file of a student.")] = "fair",
+    speed: Annotated[float, typer.Option(help="How many times faster jobs arrive than in the trace.")] = 1.0,
+    moving_delay_s: Annotated[float, typer.Option(min=0, help="Time an executor takes to change jobs.")] = 2.0,
+    warmup_delay_s: Annotated[float, typer.Option(min=0, help="Added to unmeasured first tasks.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the drawn durations.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Schedule all jobs of a trace as they arrived, and print what became of them."""
+    from clearsched.evaluation.policies import load_policy
+    from clearsched.problems import find_problem
+    from clearsched.problems.dag_jobs.command import replay_trace
+
+    told = replay_trace(
+        path,
+        load_policy(find_problem("dag_jobs"), policy),
+        executors,
+        speed=speed,
+        moving_delay_s=moving_delay_s,
+        warmup_delay_s=warmup_delay_s,
+        seed=seed,
+    )
+    if as_json:
+        print_json(told)
+    else:
+        lines = [(name, value if isinstance(value, str) else f"{value:,.10g}") for name, value in told.items()]
+        print_table(f"{path}: replayed", lines)

@@ -1,6 +1,6 @@
 """Cap terms: a level as the least of a few products of features, the form in which people say limits.
 
-"At most 3 times its square-root share, and at most one executor for each 6 s of work left" are two terms, each a
+"At most 3 times its square-root share, and at most one worker for each 6 s of work left" are two terms, each a
 coefficient times features to small powers; the least of them counts.
 """
 
@@ -30,7 +30,7 @@ class CapTerms(NamedTuple):
 
 
 def pack_cap_terms(terms: Sequence[Mapping[str, Any]], names: Sequence[str], where: str) -> CapTerms:
-    """Pack terms such as {"times": 3, "job_sqrt_share": 1}.
+    """Pack terms such as {"times": 3, "sqrt_share": 1}.
 
     Args:
         terms: each a coefficient under `times` (1 if it is not there) and powers by feature.

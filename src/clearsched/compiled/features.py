@@ -20,7 +20,7 @@ FEW = 64
 
 
 def compile_columns(first: int, features: Sequence[Feature], quantities: Sequence[str]) -> Any:
-    """A compiled function `write(rows, c, *quantities)`: it puts formula i of `features` into rows[c, first + i].
+    """A compiled function `write(rows, c, quantity=..., ...)`: it puts formula i of `features` into rows[c, first + i].
 
     It has no cache of its own: it is compiled into the problem's function that calls it, which has one. Division is
     IEEE's, so that a formula gives inf or nan, which the loop reports, where Python would raise ZeroDivisionError.

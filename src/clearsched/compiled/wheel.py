@@ -1,16 +1,16 @@
-"""The queue of events in executors' lives: a timing wheel (Varghese and Lauck, SOSP 1987), constant time an event.
+"""The queue of events, at most one an actor: a timing wheel (Varghese and Lauck, SOSP 1987), constant time an event.
 
 Time is in whole milliseconds and nearly every event lies less than WHEEL_SLOTS of them ahead, so the queue is one slot
 a millisecond, and a bitmap of two levels tells the next slot in use. A slot is a list in order of insertion, which is
 the order among events of the same time: no insertion numbers, no comparisons, and a cost that does not depend on the
-number of executors. An event further ahead waits in a heap, `overflow`, until the wheel reaches so far.
+number of actors. An event further ahead waits in a heap, `overflow`, until the wheel reaches so far.
 
 Invariants: with `now` the time of the last event, all events of the wheel lie in [now, now + WHEEL_SLOTS), those of
 the heap beyond. So two events that share a slot share their time, and an event that comes out of the heap is older
 than any that is put into its slot afterwards.
 
-`node` holds (next node, code) of each event and one row more, the head of the list of unused nodes: an executor has
-at most one event, so N nodes suffice. `wheel[slot]` is the last node of the slot's list, which is circular.
+`node` holds (next node, code) of each event and one row more, the head of the list of unused nodes: an actor has at
+most one event, so N nodes suffice for N actors. `wheel[slot]` is the last node of the slot's list, which is circular.
 """
 
 from __future__ import annotations

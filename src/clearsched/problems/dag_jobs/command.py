@@ -1,4 +1,4 @@
-"""`clearsched simulate`: one episode from a file, under any policy."""
+"""`clearsched simulate`: one episode from a file, under any policy; `clearsched traces replay`: a whole trace."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.replay import in_chunks, replay
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
 from clearsched.problems.dag_jobs.traces import load_profiles
 from clearsched.problems.dag_jobs.workloads import read_episode
@@ -58,6 +59,69 @@ def simulate_file(
         "avg_jct_ms": float((result.completion_ms - result.arrival_ms).mean()),
         "num_decisions": result.num_decisions,
         "num_tasks": result.num_tasks,
+    }
+
+
+def replay_trace(
+    path: Path,
+    policy: Policy,
+    num_executors: int,
+    *,
+    speed: float = 1.0,
+    moving_delay_s: float = 2.0,
+    warmup_delay_s: float = 1.0,
+    durations: str = "sampled",
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Schedule all jobs of a trace as they arrived; statistics only, so that millions of jobs need little memory.
+
+    Args:
+        path: a Parquet trace with arrival times. Its profiles are compiled at once: a few hundred bytes a stage.
+        policy: one that runs inside the simulator's loop: a heuristic or a student.
+        num_executors: executors of the cluster.
+        speed: how many times faster jobs arrive than in the trace; their tasks last as long.
+        moving_delay_s, warmup_delay_s: overheads of executors, s.
+        durations: sampled, or mean.
+        seed: seed of the sampled durations.
+
+    Returns:
+        The settings, then num_jobs, mean_jct_s, p50_jct_s, p95_jct_s, p99_jct_s (quantiles to 2 %), largest_jct_s,
+        makespan_s (from the first arrival to the last completion), most_jobs (in the system at once), num_tasks,
+        num_decisions.
+
+    Raises:
+        ClearschedError: the trace is broken or has no arrival times, or the policy runs outside the loop only.
+    """
+    compiled = getattr(policy, "compiled", None)
+    if compiled is None:
+        raise ClearschedError(f"traces replay: {policy.name} runs outside the loop: take a heuristic or a student")
+    if not 0 < speed < np.inf:
+        raise ClearschedError(f"traces replay: speed is {speed}: a number above 0 expected")
+    trace = load_profiles(path)
+    arrival = trace.stages["arrival_ms"].take(trace.profile_starts[:-1])
+    if arrival.null_count:
+        raise ClearschedError(f"{path}: has no arrival times to replay")
+    arrival_ms = arrival.to_numpy()
+    order = np.argsort(arrival_ms, kind="stable")
+    times_ms = np.floor((arrival_ms[order] - arrival_ms[order[:1]]) / speed)
+    seen = replay(
+        compile_profiles(trace, round(warmup_delay_s * 1000)),
+        in_chunks(order, times_ms.astype(np.int64)),
+        compiled,
+        num_executors=num_executors,
+        moving_delay_ms=round(moving_delay_s * 1000),
+        seed=seed,
+        mean_durations=durations == "mean",
+    )
+    return {
+        "policy": policy.name,
+        "num_executors": num_executors,
+        "speed": speed,
+        "num_jobs": seen.num_jobs,
+        "mean_jct_s": seen.mean_jct_s,
+        **{f"p{round(100 * share)}_jct_s": seen.quantile_s(share) for share in (0.5, 0.95, 0.99)},
+        **{name: getattr(seen, name) for name in ("largest_jct_s", "makespan_s", "most_jobs")},
+        **{name: getattr(seen, name) for name in ("num_tasks", "num_decisions")},
     }
 
 

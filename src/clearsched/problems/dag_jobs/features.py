@@ -12,34 +12,8 @@ import numpy as np
 from clearsched.compiled.feature import Feature
 from clearsched.compiled.features import compile_columns, count_smaller, docs_tables
 from clearsched.compiled.jit import allocating, compiled, inlined
-from clearsched.problems.dag_jobs.simulator.state import (
-    ARRIVAL_MS,
-    ATTACHED,
-    BASE,
-    CANDIDATE,
-    COMMITTED,
-    CRITICAL_PATH_LEFT_MS,
-    JOB,
-    MOVING,
-    NUM_ACTIVE,
-    NUM_CANDIDATES,
-    NUM_DECISIONS,
-    NUM_EXECUTORS,
-    PROFILE,
-    PROFILE_STAGE,
-    PROMISED,
-    RUNNING,
-    SOURCE_JOB,
-    STAGES_LEFT,
-    TASKS_LEFT,
-    TIME_MS,
-    TO_DECIDE,
-    TRANSIT,
-    UNSTARTED,
-    WAITING,
-    WORK_LEFT_MS,
-    State,
-)
+from clearsched.problems.dag_jobs.simulator import state as st
+from clearsched.problems.dag_jobs.simulator.state import State
 
 JOB_QUANTITIES = {
     "is_source": "1 if the executors to decide on sit in the job, else 0",
@@ -216,9 +190,9 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
         The number of candidates.
     """
     jobs = stages_of_one = 0
-    for i in range(state.scalar[NUM_ACTIVE]):
+    for i in range(state.scalar[st.NUM_ACTIVE]):
         jobs += 1
-        stages_of_one = max(stages_of_one, state.job[state.active[i], NUM_CANDIDATES])
+        stages_of_one = max(stages_of_one, state.job[state.active[i], st.NUM_CANDIDATES])
     return describe_candidates(state, rows, stages, np.empty(3 * (jobs + stages_of_one)))
 
 
@@ -228,86 +202,88 @@ def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scra
     scalar, job, work, stage, active = state.scalar, state.job, state.work, state.stage, state.active
     profile_work_ms, mean_ms = state.profiles.work_ms, state.profiles.mean_ms
     levels_below, critical_path_ms = state.profiles.levels_below, state.profiles.critical_path_ms
-    jobs = scalar[NUM_ACTIVE]
+    jobs = scalar[st.NUM_ACTIVE]
     sum_weight = sum_sqrt_weight = 0.0
     smallest_weight = np.inf
     choosable = most = 0
     for i in range(jobs):
         j = active[i]
-        weight = work[j, WORK_LEFT_MS] + WORK_OFFSET_MS
+        weight = work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS
         sum_weight += weight
         sum_sqrt_weight += np.sqrt(weight)
-        if job[j, NUM_CANDIDATES] > 0:
+        if job[j, st.NUM_CANDIDATES] > 0:
             smallest_weight = min(smallest_weight, weight)
             choosable += 1
-            most = max(most, job[j, NUM_CANDIDATES])
+            most = max(most, job[j, st.NUM_CANDIDATES])
     # Keys to rank by, and the ranks: first those of the jobs with a candidate, then those of one job's candidates.
     places = choosable + most
     keys, ranks, ordered = scratch[:places], scratch[places : 2 * places], scratch[2 * places : 3 * places]
     place = 0
     for i in range(jobs):
-        if job[active[i], NUM_CANDIDATES] > 0:
-            keys[place] = work[active[i], WORK_LEFT_MS]
+        if job[active[i], st.NUM_CANDIDATES] > 0:
+            keys[place] = work[active[i], st.WORK_LEFT_MS]
             place += 1
     count_smaller(keys, ranks, ordered, 0, choosable)
     count = place = 0
     for i in range(jobs):
         j = active[i]
-        candidates = job[j, NUM_CANDIDATES]
+        candidates = job[j, st.NUM_CANDIDATES]
         if candidates == 0:
             continue
-        s = job[j, BASE]
+        s = job[j, st.BASE]
         for c in range(candidates):
-            while stage[s, CANDIDATE] == 0:
+            while stage[s, st.CANDIDATE] == 0:
                 s += 1
             stages[count + c] = s
-            keys[choosable + c] = order_key(stage[s, WAITING], levels_below[stage[s, PROFILE_STAGE]], c, candidates)
+            keys[choosable + c] = order_key(
+                stage[s, st.WAITING], levels_below[stage[s, st.PROFILE_STAGE]], c, candidates
+            )
             s += 1
         count_smaller(keys, ranks, ordered, choosable, candidates)
-        is_source = 1 if j == scalar[SOURCE_JOB] else 0
-        held = job[j, ATTACHED] + job[j, TRANSIT] + job[j, PROMISED]  # as `executors_held`
-        weight = work[j, WORK_LEFT_MS] + WORK_OFFSET_MS
+        is_source = 1 if j == scalar[st.SOURCE_JOB] else 0
+        held = job[j, st.ATTACHED] + job[j, st.TRANSIT] + job[j, st.PROMISED]  # as `executors_held`
+        weight = work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS
         _write_job(
             rows,
             count,
-            is_source,
-            held - is_source * scalar[TO_DECIDE],
-            work[j, WORK_LEFT_MS],
-            profile_work_ms[job[j, PROFILE]],
-            job[j, TASKS_LEFT],
-            job[j, STAGES_LEFT],
-            scalar[TIME_MS],
-            job[j, ARRIVAL_MS],
-            work[j, CRITICAL_PATH_LEFT_MS],
-            ranks[place],
-            weight,
-            smallest_weight,
-            sum_weight,
-            np.sqrt(weight),
-            sum_sqrt_weight,
-            jobs,
-            scalar[NUM_EXECUTORS],
+            is_source=is_source,
+            held=held - is_source * scalar[st.TO_DECIDE],
+            work_left_ms=work[j, st.WORK_LEFT_MS],
+            work_ms=profile_work_ms[job[j, st.PROFILE]],
+            tasks_left=job[j, st.TASKS_LEFT],
+            stages_left=job[j, st.STAGES_LEFT],
+            time_ms=scalar[st.TIME_MS],
+            arrival_ms=job[j, st.ARRIVAL_MS],
+            critical_path_left_ms=work[j, st.CRITICAL_PATH_LEFT_MS],
+            smaller_jobs=ranks[place],
+            weight=weight,
+            smallest_weight=smallest_weight,
+            sum_weight=sum_weight,
+            sqrt_weight=np.sqrt(weight),
+            sum_sqrt_weight=sum_sqrt_weight,
+            jobs=jobs,
+            executors=scalar[st.NUM_EXECUTORS],
         )
         place += 1
         for c in range(count, count + candidates):
             for column in range(JOB_COLUMNS):
                 rows[c, column] = rows[count, column]
             s = stages[c]
-            g = stage[s, PROFILE_STAGE]
+            g = stage[s, st.PROFILE_STAGE]
             _write_stage(
                 rows,
                 c,
-                stage[s, WAITING],
-                stage[s, UNSTARTED],
-                stage[s, RUNNING],
-                stage[s, MOVING],
-                stage[s, COMMITTED],
-                mean_ms[g],
-                levels_below[g],
-                critical_path_ms[g],
-                ranks[choosable + c - count],
-                scalar[TO_DECIDE],
-                jobs,
+                waiting_parents=stage[s, st.WAITING],
+                unstarted=stage[s, st.UNSTARTED],
+                running=stage[s, st.RUNNING],
+                moving=stage[s, st.MOVING],
+                promised=stage[s, st.COMMITTED],
+                task_ms=mean_ms[g],
+                levels_below=levels_below[g],
+                critical_path_ms=critical_path_ms[g],
+                earlier_candidates=ranks[choosable + c - count],
+                to_decide=scalar[st.TO_DECIDE],
+                jobs=jobs,
             )
         count += candidates
     return count
@@ -329,10 +305,10 @@ def order_key(waiting_parents: int, levels_below: int, place: int, places: int) 
 def comes_before(state: State, a: int, b: int) -> bool:
     """Order of the stages of one job: parents complete first, then most levels below, then lowest index."""
     stage, levels_below = state.stage, state.profiles.levels_below
-    ready_a, ready_b = stage[a, WAITING] == 0, stage[b, WAITING] == 0
+    ready_a, ready_b = stage[a, st.WAITING] == 0, stage[b, st.WAITING] == 0
     if ready_a != ready_b:
         return ready_a
-    below_a, below_b = levels_below[stage[a, PROFILE_STAGE]], levels_below[stage[b, PROFILE_STAGE]]
+    below_a, below_b = levels_below[stage[a, st.PROFILE_STAGE]], levels_below[stage[b, st.PROFILE_STAGE]]
     return below_a > below_b or (below_a == below_b and a < b)
 
 
@@ -357,5 +333,5 @@ def describe_fault(state: State, rows: np.ndarray, stages: np.ndarray) -> str:
 
 def place_of(state: State, s: int, what: str) -> str:
     """`decision N: <what> for stage S of job J`: the beginning of a message about the pending decision."""
-    j = state.stage[s, JOB]
-    return f"decision {state.scalar[NUM_DECISIONS]}: {what} for stage {s - state.job[j, BASE]} of job {j}"
+    j = state.stage[s, st.JOB]
+    return f"decision {state.scalar[st.NUM_DECISIONS]}: {what} for stage {s - state.job[j, st.BASE]} of job {j}"

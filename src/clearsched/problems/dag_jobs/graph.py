@@ -15,37 +15,10 @@ from clearsched.compiled.arena import borrow
 from clearsched.compiled.feature import Feature
 from clearsched.compiled.jit import allocating, concurrent
 from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features
+from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import demand, is_complete
-from clearsched.problems.dag_jobs.simulator.engine import none_allowed
-from clearsched.problems.dag_jobs.simulator.state import (
-    ARRIVAL_MS,
-    ATTACHED,
-    BASE,
-    CANDIDATE,
-    COMMITTED,
-    CRITICAL_PATH_LEFT_MS,
-    JOB,
-    MOVING,
-    NONE,
-    NUM_ACTIVE,
-    NUM_CANDIDATES,
-    NUM_EXECUTORS,
-    NUM_STAGES,
-    PROFILE,
-    PROFILE_STAGE,
-    PROMISED,
-    RUNNING,
-    SOURCE_JOB,
-    STAGES_LEFT,
-    TASKS_LEFT,
-    TIME_MS,
-    TO_DECIDE,
-    TRANSIT,
-    UNSTARTED,
-    WAITING,
-    WORK_LEFT_MS,
-    State,
-)
+from clearsched.problems.dag_jobs.simulator.rounds import none_allowed
+from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 NODE_FEATURES = (
     Feature("tasks_left", "tasks", "tasks that have not started"),
@@ -323,13 +296,13 @@ def observe(state: State) -> Observation:
 def room_of(state: State) -> tuple[int, int, int, int]:
     """Nodes, jobs, candidates and at most so many edges of the pending decision, after `survey`."""
     job, stage_start, parent_start = state.job, state.profiles.stage_start, state.profiles.parent_start
-    num_jobs = state.scalar[NUM_ACTIVE]
+    num_jobs = state.scalar[st.NUM_ACTIVE]
     nodes = candidates = edges = 0
     for i in range(num_jobs):
         j = state.active[i]
-        p = job[j, PROFILE]
-        nodes += job[j, STAGES_LEFT]
-        candidates += job[j, NUM_CANDIDATES]
+        p = job[j, st.PROFILE]
+        nodes += job[j, st.STAGES_LEFT]
+        candidates += job[j, st.NUM_CANDIDATES]
         edges += parent_start[stage_start[p + 1]] - parent_start[stage_start[p]]
     return nodes, num_jobs, candidates, edges
 
@@ -339,7 +312,7 @@ def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
     """Describe the pending decision of `state` as decision b of a graph that holds b decisions.
 
     Args:
-        state: after `survey`; borrowed (`arena.py`), since it is passed on for each job.
+        state: after `survey`; borrowed (`compiled.arena`), since it is passed on for each job.
         out: buffers with room for it, borrowed.
         node_of: int64[stages of the state], overwritten.
         b: position of the decision.
@@ -347,9 +320,9 @@ def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
     scalar, job = state.scalar, state.job
     n, a, m, first = out.node_start[b], out.job_start[b], out.edge_start[b], out.candidate_start[b]
     fill_jobs(state, out, a)
-    for i in range(scalar[NUM_ACTIVE]):
+    for i in range(scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
+        for s in range(job[j, st.BASE], job[j, st.BASE] + job[j, st.NUM_STAGES]):
             node_of[s] = NONE
             if not is_complete(state.stage, s):
                 node_of[s] = n
@@ -361,9 +334,13 @@ def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
     count = fill_features(state, out.candidates[first:], out.candidate_stage[first:])
     for c in range(first, first + count):
         out.candidate_node[c] = node_of[out.candidate_stage[c]]
-        out.candidate_group[c] = state.stage[out.candidate_stage[c], JOB]
+        out.candidate_group[c] = state.stage[out.candidate_stage[c], st.JOB]
     out.none_allowed[b] = none_allowed(state)
-    out.totals[b, 0], out.totals[b, 1], out.totals[b, 2] = scalar[TO_DECIDE], scalar[NUM_ACTIVE], scalar[NUM_EXECUTORS]
+    out.totals[b, 0], out.totals[b, 1], out.totals[b, 2] = (
+        scalar[st.TO_DECIDE],
+        scalar[st.NUM_ACTIVE],
+        scalar[st.NUM_EXECUTORS],
+    )
     out.node_start[b + 1], out.job_start[b + 1], out.edge_start[b + 1] = n, a, m
     out.candidate_start[b + 1] = first + count
 
@@ -373,10 +350,10 @@ def fill_edges(state: State, j: int, node_of: np.ndarray, edges: np.ndarray, m: 
     """Write the edges between incomplete stages of job j from column m on; return the column after the last."""
     stage, job = state.stage, state.job
     parent_start, parents = state.profiles.parent_start, state.profiles.parents
-    base = job[j, BASE]
-    for s in range(base, base + job[j, NUM_STAGES]):
-        if stage[s, WAITING] > 0:  # else all its parents are complete
-            g = stage[s, PROFILE_STAGE]
+    base = job[j, st.BASE]
+    for s in range(base, base + job[j, st.NUM_STAGES]):
+        if stage[s, st.WAITING] > 0:  # else all its parents are complete
+            g = stage[s, st.PROFILE_STAGE]
             for e in range(parent_start[g], parent_start[g + 1]):
                 parent = node_of[base + parents[e]]
                 if parent != NONE:
@@ -389,14 +366,14 @@ def fill_edges(state: State, j: int, node_of: np.ndarray, edges: np.ndarray, m: 
 def fill_node(state: State, s: int, row: np.ndarray) -> None:
     """Write the features of stage s: float32[len(NODE_FEATURES)]."""
     stage, profiles = state.stage[s], state.profiles
-    g = stage[PROFILE_STAGE]
-    row[0] = stage[UNSTARTED]
+    g = stage[st.PROFILE_STAGE]
+    row[0] = stage[st.UNSTARTED]
     row[1] = demand(state.stage, s)
     row[2] = profiles.mean_ms[g] / 1000
-    row[3] = stage[UNSTARTED] * profiles.mean_ms[g] / 1000
-    row[4] = stage[RUNNING] + stage[MOVING] + stage[COMMITTED]
-    row[5] = 1.0 if stage[WAITING] == 0 else 0.0
-    row[6] = stage[CANDIDATE]
+    row[3] = stage[st.UNSTARTED] * profiles.mean_ms[g] / 1000
+    row[4] = stage[st.RUNNING] + stage[st.MOVING] + stage[st.COMMITTED]
+    row[5] = 1.0 if stage[st.WAITING] == 0 else 0.0
+    row[6] = stage[st.CANDIDATE]
     row[7] = profiles.levels_below[g]
     row[8] = profiles.critical_path_ms[g] / 1000
 
@@ -406,17 +383,17 @@ def fill_jobs(state: State, out: Graph, a: int) -> None:
     """Write the active jobs from row a on."""
     scalar, job, work, active = state.scalar, state.job, state.work, state.active
     jobs, job_held = out.jobs, out.job_held
-    for i in range(scalar[NUM_ACTIVE]):
+    for i in range(scalar[st.NUM_ACTIVE]):
         j, row = active[i], a + i
         # `candidates.executors_held`, written out: a call that passes the whole state costs more than the row.
-        held = job[j, ATTACHED] + job[j, TRANSIT] + job[j, PROMISED]
-        if j == scalar[SOURCE_JOB]:
-            held -= scalar[TO_DECIDE]
+        held = job[j, st.ATTACHED] + job[j, st.TRANSIT] + job[j, st.PROMISED]
+        if j == scalar[st.SOURCE_JOB]:
+            held -= scalar[st.TO_DECIDE]
         job_held[row] = held
-        jobs[row, 0] = 1.0 if j == scalar[SOURCE_JOB] else 0.0
+        jobs[row, 0] = 1.0 if j == scalar[st.SOURCE_JOB] else 0.0
         jobs[row, 1] = held
-        jobs[row, 2] = work[j, WORK_LEFT_MS] / 1000
-        jobs[row, 3] = job[j, TASKS_LEFT]
-        jobs[row, 4] = job[j, STAGES_LEFT]
-        jobs[row, 5] = (scalar[TIME_MS] - job[j, ARRIVAL_MS]) / 1000
-        jobs[row, 6] = work[j, CRITICAL_PATH_LEFT_MS] / 1000
+        jobs[row, 2] = work[j, st.WORK_LEFT_MS] / 1000
+        jobs[row, 3] = job[j, st.TASKS_LEFT]
+        jobs[row, 4] = job[j, st.STAGES_LEFT]
+        jobs[row, 5] = (scalar[st.TIME_MS] - job[j, st.ARRIVAL_MS]) / 1000
+        jobs[row, 6] = work[j, st.CRITICAL_PATH_LEFT_MS] / 1000

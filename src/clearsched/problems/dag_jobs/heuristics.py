@@ -10,36 +10,14 @@ import numpy as np
 
 from clearsched.compiled.jit import compiled, inlined
 from clearsched.problems.dag_jobs.features import WORK_OFFSET_MS, comes_before
+from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import (
     demand,
     executors_held,
     executors_of,
     first_candidate_of,
 )
-from clearsched.problems.dag_jobs.simulator.state import (
-    BASE,
-    CANDIDATE,
-    GRANTED,
-    HAS_DEMAND,
-    HOLDS_JOBS,
-    JOBS_WITH_DEMAND,
-    NONE,
-    NUM_ACTIVE,
-    NUM_CANDIDATES,
-    NUM_EXECUTORS,
-    NUM_STAGES,
-    PROFILE,
-    PROFILE_STAGE,
-    SOURCE_JOB,
-    SPARK_FIFO,
-    STAGES_LEFT,
-    TASKS_LEFT,
-    TO_DECIDE,
-    TOTAL_CANDIDATES,
-    WAITING,
-    WORK_LEFT_MS,
-    State,
-)
+from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 EPSILON = 1e-9
 """Keeps the ceiling of a share that is whole, but for rounding, from growing by one."""
@@ -59,17 +37,17 @@ def fifo(state: State) -> tuple[int, int]:
     s, requested = keep_local(state)
     if s != NONE:
         return s, requested
-    scalar, source = state.scalar, state.scalar[SOURCE_JOB]
-    as_spark = scalar[SPARK_FIFO] == 1
-    scalar[HOLDS_JOBS] = scalar[SPARK_FIFO]
-    if as_spark and source != NONE and state.job[source, TASKS_LEFT] > 0:
+    scalar, source = state.scalar, state.scalar[st.SOURCE_JOB]
+    as_spark = scalar[st.SPARK_FIFO] == 1
+    scalar[st.HOLDS_JOBS] = scalar[st.SPARK_FIFO]
+    if as_spark and source != NONE and state.job[source, st.TASKS_LEFT] > 0:
         return NONE, 0
-    for i in range(scalar[NUM_ACTIVE]):
+    for i in range(scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        room = scalar[NUM_EXECUTORS] - (executors_of(state, j) if as_spark else state.job[j, GRANTED])
-        if room > 0 and state.job[j, NUM_CANDIDATES] > 0:
+        room = scalar[st.NUM_EXECUTORS] - (executors_of(state, j) if as_spark else state.job[j, st.GRANTED])
+        if room > 0 and state.job[j, st.NUM_CANDIDATES] > 0:
             s = first_candidate_of(state, j)
-            requested = min(demand(state.stage, s), room, scalar[TO_DECIDE])
+            requested = min(demand(state.stage, s), room, scalar[st.TO_DECIDE])
             return s, requested
     return NONE, 0
 
@@ -81,20 +59,20 @@ def weighted_fair(state: State, alpha: float) -> tuple[int, int]:
     if s != NONE:
         return s, requested
     scalar = state.scalar
-    if scalar[TOTAL_CANDIDATES] == 0:
+    if scalar[st.TOTAL_CANDIDATES] == 0:
         return NONE, 0
     total = total_weight(state, alpha)
     cap = equal_cap(state, total)
-    for i in range(scalar[NUM_ACTIVE]):
+    for i in range(scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        if state.job[j, NUM_CANDIDATES] == 0:
+        if state.job[j, st.NUM_CANDIDATES] == 0:
             continue
         if alpha != 0:
             cap = fair_cap(state, j, alpha, total)
         room = cap - executors_of(state, j)
         if room > 0:
             s = first_candidate_of(state, j)
-            return s, min(demand(state.stage, s), room, scalar[TO_DECIDE])
+            return s, min(demand(state.stage, s), room, scalar[st.TO_DECIDE])
     return NONE, 0
 
 
@@ -105,9 +83,9 @@ def wsjf(state: State, alpha: float) -> tuple[int, int]:
     total = total_weight(state, alpha)
     best = fallback = NONE
     best_room = 0
-    for i in range(scalar[NUM_ACTIVE]):
+    for i in range(scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        if job[j, NUM_CANDIDATES] == 0:
+        if job[j, st.NUM_CANDIDATES] == 0:
             continue
         if fallback == NONE or total_work(state, j) < total_work(state, fallback):
             fallback = j
@@ -117,7 +95,7 @@ def wsjf(state: State, alpha: float) -> tuple[int, int]:
     if best != NONE:
         return deepest_candidate_of(state, best), best_room
     if fallback != NONE:
-        return deepest_candidate_of(state, fallback), scalar[TO_DECIDE]
+        return deepest_candidate_of(state, fallback), scalar[st.TO_DECIDE]
     return NONE, 0
 
 
@@ -126,21 +104,23 @@ def sjf_cp(state: State) -> tuple[int, int]:
     """All executors to the job with least work left, on it to the ready stage with the longest critical path."""
     work, stage, longest = state.work, state.stage, state.profiles.critical_path_ms
     best = NONE
-    for i in range(state.scalar[NUM_ACTIVE]):
+    for i in range(state.scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        if state.job[j, NUM_CANDIDATES] > 0 and (best == NONE or work[j, WORK_LEFT_MS] < work[best, WORK_LEFT_MS]):
+        if state.job[j, st.NUM_CANDIDATES] > 0 and (
+            best == NONE or work[j, st.WORK_LEFT_MS] < work[best, st.WORK_LEFT_MS]
+        ):
             best = j
     if best == NONE:
         return NONE, 0
     chosen = NONE
-    for s in range(state.job[best, BASE], state.job[best, BASE] + state.job[best, NUM_STAGES]):
-        if stage[s, CANDIDATE] == 0:
+    for s in range(state.job[best, st.BASE], state.job[best, st.BASE] + state.job[best, st.NUM_STAGES]):
+        if stage[s, st.CANDIDATE] == 0:
             continue
-        ready, chosen_ready = stage[s, WAITING] == 0, chosen != NONE and stage[chosen, WAITING] == 0
-        longer = chosen == NONE or longest[stage[s, PROFILE_STAGE]] > longest[stage[chosen, PROFILE_STAGE]]
+        ready, chosen_ready = stage[s, st.WAITING] == 0, chosen != NONE and stage[chosen, st.WAITING] == 0
+        longer = chosen == NONE or longest[stage[s, st.PROFILE_STAGE]] > longest[stage[chosen, st.PROFILE_STAGE]]
         if (ready and not chosen_ready) or (ready == chosen_ready and longer):
             chosen = s
-    return chosen, state.scalar[TO_DECIDE]
+    return chosen, state.scalar[st.TO_DECIDE]
 
 
 @compiled
@@ -155,7 +135,7 @@ def capped_srpt(state: State, p: float, m: float) -> tuple[int, int]:
     if best != NONE:
         return deepest_candidate_of(state, best), room
     if smallest != NONE:
-        return deepest_candidate_of(state, smallest), state.scalar[TO_DECIDE]
+        return deepest_candidate_of(state, smallest), state.scalar[st.TO_DECIDE]
     return NONE, 0
 
 
@@ -167,10 +147,10 @@ def local_srpt(state: State, p: float, m: float) -> tuple[int, int]:
     job below its cap gets up to its cap; if all are at their cap, the executors stay idle: where moving costs as much
     as the work, an executor beyond the cap comes too late to help.
     """
-    j = state.scalar[SOURCE_JOB]
+    j = state.scalar[st.SOURCE_JOB]
     if is_local(state, j):
         # It may hold all executors: the limit does not depend on how many happen to be free, so it can be learned.
-        return deepest_candidate_of(state, j), state.scalar[NUM_EXECUTORS] - executors_held(state, j)
+        return deepest_candidate_of(state, j), state.scalar[st.NUM_EXECUTORS] - executors_held(state, j)
     best, room, _ = smallest_below_cap(state, p, m)
     if best != NONE:
         return deepest_candidate_of(state, best), room
@@ -185,19 +165,19 @@ def smallest_below_cap(state: State, p: float, m: float) -> tuple[int, int, int]
     """
     scalar, job, work = state.scalar, state.job, state.work
     total = 0.0
-    for i in range(scalar[NUM_ACTIVE]):
-        total += (work[state.active[i], WORK_LEFT_MS] + WORK_OFFSET_MS) ** p
+    for i in range(scalar[st.NUM_ACTIVE]):
+        total += (work[state.active[i], st.WORK_LEFT_MS] + WORK_OFFSET_MS) ** p
     best = smallest = NONE
     best_room = 0
-    for i in range(scalar[NUM_ACTIVE]):
+    for i in range(scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        if job[j, NUM_CANDIDATES] == 0:
+        if job[j, st.NUM_CANDIDATES] == 0:
             continue
-        if smallest == NONE or work[j, WORK_LEFT_MS] < work[smallest, WORK_LEFT_MS]:
+        if smallest == NONE or work[j, st.WORK_LEFT_MS] < work[smallest, st.WORK_LEFT_MS]:
             smallest = j
-        share = (work[j, WORK_LEFT_MS] + WORK_OFFSET_MS) ** p / total
-        room = int(np.ceil(m * scalar[NUM_EXECUTORS] * share - EPSILON)) - executors_held(state, j)
-        if room > 0 and (best == NONE or work[j, WORK_LEFT_MS] < work[best, WORK_LEFT_MS]):
+        share = (work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS) ** p / total
+        room = int(np.ceil(m * scalar[st.NUM_EXECUTORS] * share - EPSILON)) - executors_held(state, j)
+        if room > 0 and (best == NONE or work[j, st.WORK_LEFT_MS] < work[best, st.WORK_LEFT_MS]):
             best, best_room = j, room
     return best, best_room, smallest
 
@@ -205,33 +185,33 @@ def smallest_below_cap(state: State, p: float, m: float) -> tuple[int, int, int]
 @inlined
 def keep_local(state: State) -> tuple[int, int]:
     """The source job's first candidate with all k executors, if the source job is active and has a candidate."""
-    j = state.scalar[SOURCE_JOB]
+    j = state.scalar[st.SOURCE_JOB]
     if is_local(state, j):
-        return first_candidate_of(state, j), state.scalar[TO_DECIDE]
+        return first_candidate_of(state, j), state.scalar[st.TO_DECIDE]
     return NONE, 0
 
 
 @inlined
 def is_local(state: State, j: int) -> bool:
     """Whether the source job j is there, active and has a candidate."""
-    return j != NONE and state.job[j, STAGES_LEFT] > 0 and state.job[j, NUM_CANDIDATES] > 0
+    return j != NONE and state.job[j, st.STAGES_LEFT] > 0 and state.job[j, st.NUM_CANDIDATES] > 0
 
 
 @inlined
 def total_work(state: State, j: int) -> float:
     """Work of job j, done and left, in executor-milliseconds; at least 1, so that every power of it is a number."""
-    return max(state.profiles.work_ms[state.job[j, PROFILE]], 1.0)
+    return max(state.profiles.work_ms[state.job[j, st.PROFILE]], 1.0)
 
 
 @inlined
 def total_weight(state: State, alpha: float) -> float:
     """Sum of total work^alpha over the active jobs with a stage of demand > 0."""
     if alpha == 0:
-        return float(state.scalar[JOBS_WITH_DEMAND])
+        return float(state.scalar[st.JOBS_WITH_DEMAND])
     total = 0.0
-    for i in range(state.scalar[NUM_ACTIVE]):
+    for i in range(state.scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        if state.job[j, HAS_DEMAND] > 0:
+        if state.job[j, st.HAS_DEMAND] > 0:
             total += total_work(state, j) ** alpha
     return total
 
@@ -239,20 +219,20 @@ def total_weight(state: State, alpha: float) -> float:
 @inlined
 def equal_cap(state: State, total: float) -> int:
     """`fair_cap` where all jobs weigh the same."""
-    return int(np.ceil(state.scalar[NUM_EXECUTORS] / total - EPSILON))
+    return int(np.ceil(state.scalar[st.NUM_EXECUTORS] / total - EPSILON))
 
 
 @inlined
 def fair_cap(state: State, j: int, alpha: float, total: float) -> int:
     """Executors that job j may hold: its share of all, rounded up."""
-    return int(np.ceil(state.scalar[NUM_EXECUTORS] * total_work(state, j) ** alpha / total - EPSILON))
+    return int(np.ceil(state.scalar[st.NUM_EXECUTORS] * total_work(state, j) ** alpha / total - EPSILON))
 
 
 @compiled
 def deepest_candidate_of(state: State, j: int) -> int:
     """Job j's candidate that comes first: ready ones, then most levels below, then lowest index."""
     best = NONE
-    for s in range(state.job[j, BASE], state.job[j, BASE] + state.job[j, NUM_STAGES]):
-        if state.stage[s, CANDIDATE] == 1 and (best == NONE or comes_before(state, s, best)):
+    for s in range(state.job[j, st.BASE], state.job[j, st.BASE] + state.job[j, st.NUM_STAGES]):
+        if state.stage[s, st.CANDIDATE] == 1 and (best == NONE or comes_before(state, s, best)):
             best = s
     return best

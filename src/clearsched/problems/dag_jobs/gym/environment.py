@@ -17,8 +17,9 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.gym.episodes import Settings, Simulations, check_at_least_1
+from clearsched.problems.dag_jobs.gym.episodes import Simulations
 from clearsched.problems.dag_jobs.gym.layout import ActionSpace, ActionSpaces
+from clearsched.problems.dag_jobs.gym.settings import Settings, check_at_least_1
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import Trace
@@ -28,13 +29,15 @@ class DagJobsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     """Assign the executors of a cluster to jobs that are DAGs of stages. One step is one decision with a choice.
 
     Decisions that offer no candidate are answered `none` by the simulator and are no steps. Sizes: C `max_candidates`,
-    F `NUM_FEATURES`, L `limit_levels`; in the graph V nodes, M edges, A jobs, all of them the most that can occur.
+    R = C + 1 (C with idling=False), F `NUM_FEATURES`, L `limit_levels`; in the graph V nodes, M edges, A jobs, all of
+    them the most that can occur.
 
     Observation: dict of
         candidates: float32[C, F], the features of `features.FEATURES` (their units there), one row a candidate: a
             stage that can be chosen. First the source job's, then those of the jobs with least work left; in a job by
             `stage_rank`. Rows without a candidate are 0. Of more than C candidates the first C are offered.
-        action_mask: int8[C + L], 1 where a row, or a level of the limit, can be chosen. All levels always can.
+        action_mask: int8[R + L], 1 where a row, or a level of the limit, can be chosen. All levels always can. Row C
+            is none of the candidates: it can be chosen where something else is going to happen (docs/simulator.md §5).
       and with observation="graph", padded with 0, indices with -1:
         candidate_node: int64[C], the node of each row.
         nodes: float32[V, len(graph.NODE_FEATURES)], the incomplete stages of the jobs in the system.
@@ -44,13 +47,13 @@ class DagJobsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         totals: float32[len(graph.GLOBAL_FEATURES)].
       At the end of an episode there is no decision: all is padding, and in the mask only the levels are 1.
 
-    Action: MultiDiscrete([C, L]), int64[2]:
-        row: the candidate that gets executors.
+    Action: MultiDiscrete([R, L]), int64[2]:
+        row: the candidate that gets executors; or C: all executors to decide on stay idle, whatever the level.
         level l: its job may then hold max(held + 1, ceil((l + 1) / L x N)) of the N executors. `held` is the feature
             `job_executors`. It gets as many of the executors to decide on as it has tasks for, up to this limit.
       `action_masks()` gives the mask as sb3-contrib asks for it. Without a mask `action_space.sample()` draws a
-      candidate of the pending decision. An action that the mask forbids, of another shape or not of whole numbers
-      raises ActionError; nothing has happened then, so another action may follow, or reset.
+      candidate of the pending decision, or none if it can be chosen. An action that the mask forbids, of another shape
+      or not of whole numbers raises ActionError; nothing has happened then, so another action may follow, or reset.
 
     Reward: float, s.
         reward="jct": minus the integral of the number of jobs in the system from this decision to the next; its sum
@@ -63,7 +66,7 @@ class DagJobsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     Episode: drawn by `reset(seed=...)`, the same seed gives the same to the bit; or set:
     `reset(options={"workload": Workload(...)})`.
 
-    Info: action_mask (bool[C + L]), time_s (simulated time), num_candidates (before the cut at C); when the episode
+    Info: action_mask (bool[R + L]), time_s (simulated time), num_candidates (before the cut at C); when the episode
     is over also avg_jct_s, makespan_s, num_tasks.
 
     Args:
@@ -117,7 +120,7 @@ class DagJobsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
-        """bool[C + L]: the rows, then the levels, that the pending decision allows."""
+        """bool[R + L]: the rows, then the levels, that the pending decision allows."""
         return self._simulations.masks()[0]
 
     def render(self) -> str | None:
@@ -126,6 +129,7 @@ class DagJobsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
 
     def _observe(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         self.action_space.num_candidates = int(self._simulations.offered()[0])
+        self.action_space.none_allowed = bool(self._simulations.none_allowed()[0])
         arrays = self._simulations.observe()
         info = {
             "action_mask": arrays["action_mask"][0].astype(bool),
@@ -220,7 +224,7 @@ class DagJobsVectorEnv(gymnasium.vector.VectorEnv[dict[str, Any], np.ndarray, np
         return observations, rewards, terminations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
-        """bool[K, C + L]: the rows, then the levels, that each pending decision allows."""
+        """bool[K, R + L]: the rows, then the levels, that each pending decision allows."""
         return self._simulations.masks()
 
     def render(self) -> tuple[str, ...] | None:
@@ -245,6 +249,7 @@ class DagJobsVectorEnv(gymnasium.vector.VectorEnv[dict[str, Any], np.ndarray, np
 
     def _observe(self, lanes: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         self.action_space.num_candidates[:] = self._simulations.offered()
+        self.action_space.none_allowed[:] = self._simulations.none_allowed()
         arrays = self._simulations.observe()
         told = np.zeros(self.num_envs, bool)
         told[lanes] = True

@@ -1,6 +1,7 @@
 """The shape of what a Gymnasium environment shows and takes: padded arrays of fixed size, and their spaces.
 
-C `max_candidates`, L `limit_levels`; a graph has V `max_nodes`, M `max_edges` and A `max_jobs`.
+C `max_candidates`, R the rows of an action (C, and one more with `idling`), L `limit_levels`; a graph has V
+`max_nodes`, M `max_edges` and A `max_jobs`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -28,6 +29,13 @@ LARGEST = float(np.finfo(np.float32).max)
 """Bound of what has none: times and work grow with the episode."""
 
 
+class Choice(NamedTuple):
+    """What a pending decision offers; no candidate where none is pending."""
+
+    num_candidates: int
+    none_allowed: bool
+
+
 @dataclass(frozen=True)
 class Layout:
     """Sizes of the padded arrays.
@@ -35,11 +43,13 @@ class Layout:
     Attributes:
         max_candidates: rows of the candidate matrix.
         limit_levels: levels that the limit of an action can take.
+        idling: an action can name row C: leave the executors idle.
         max_jobs, max_nodes, max_edges: sizes of the graph; all 0 without one.
     """
 
     max_candidates: int
     limit_levels: int
+    idling: bool = True
     max_jobs: int = 0
     max_nodes: int = 0
     max_edges: int = 0
@@ -49,12 +59,17 @@ class Layout:
         """The observation holds the graph too."""
         return self.max_jobs > 0
 
+    @property
+    def action_rows(self) -> int:
+        """R."""
+        return self.max_candidates + self.idling
+
     def observation_space(self) -> spaces.Dict:
         """What one environment shows."""
-        rows, levels = self.max_candidates, self.limit_levels
+        rows = self.max_candidates
         shown: dict[str, spaces.Space[Any]] = {
             "candidates": _box((rows, NUM_FEATURES)),
-            "action_mask": spaces.Box(0, 1, (rows + levels,), np.int8),
+            "action_mask": spaces.Box(0, 1, (self.action_rows + self.limit_levels,), np.int8),
         }
         if self.has_graph:
             shown |= {
@@ -70,16 +85,16 @@ class Layout:
 
     def action_space(self) -> ActionSpace:
         """What one environment takes."""
-        return ActionSpace([self.max_candidates, self.limit_levels])
+        return ActionSpace([self.action_rows, self.limit_levels])
 
     def empty(self, num_lanes: int) -> dict[str, np.ndarray]:
         """Arrays of observations [num_lanes, ...] that describe no decision: features 0, indices -1, rows masked."""
-        rows, levels, k = self.max_candidates, self.limit_levels, num_lanes
+        rows, k = self.max_candidates, num_lanes
         arrays: dict[str, np.ndarray] = {
             "candidates": np.zeros((k, rows, NUM_FEATURES), np.float32),
-            "action_mask": np.zeros((k, rows + levels), np.int8),
+            "action_mask": np.zeros((k, self.action_rows + self.limit_levels), np.int8),
         }
-        arrays["action_mask"][:, rows:] = 1
+        arrays["action_mask"][:, self.action_rows :] = 1
         if self.has_graph:
             arrays |= {
                 "candidate_node": np.full((k, rows), NONE, np.int64),
@@ -91,17 +106,17 @@ class Layout:
             }
         return arrays
 
-    def fill(
-        self, arrays: dict[str, np.ndarray], lane: int, state: State, num_candidates: int, stages: np.ndarray
-    ) -> None:
+    def fill(self, arrays: dict[str, np.ndarray], lane: int, state: State, choice: Choice, stages: np.ndarray) -> None:
         """Describe the pending decision of `state` in row `lane` of `empty` arrays.
 
         Args:
-            num_candidates: as `advance_to_choice` returned it, at least 1.
+            choice: what it offers, at least 1 candidate.
             stages: int64[C], written: the stage of each candidate shown.
         """
-        rows = arrays["candidates"][lane]
+        num_candidates, rows = choice.num_candidates, arrays["candidates"][lane]
         arrays["action_mask"][lane, : min(num_candidates, self.max_candidates)] = 1
+        if self.idling:
+            arrays["action_mask"][lane, self.max_candidates] = choice.none_allowed
         if not self.has_graph:
             fill_candidates(state, num_candidates, rows, stages)
             return
@@ -110,7 +125,7 @@ class Layout:
 
 
 def make_layout(
-    profiles: Profiles, num_jobs: int, *, max_candidates: int | None, limit_levels: int, graph: bool
+    profiles: Profiles, num_jobs: int, *, max_candidates: int | None, limit_levels: int, idling: bool, graph: bool
 ) -> Layout:
     """A layout that holds every decision of `num_jobs` jobs, of whatever profiles, unless `max_candidates` is less."""
     arrays = profiles.arrays
@@ -118,10 +133,10 @@ def make_layout(
     num_edges = np.diff(arrays.parent_start[arrays.stage_start])
     most = num_jobs * int(_candidates_of_a_job(profiles).max()) if max_candidates is None else max_candidates
     if not graph:
-        return Layout(most, limit_levels)
+        return Layout(most, limit_levels, idling)
     # An array of no columns is no valid space: a trace without edges gets one column that is always padding.
     edges = max(1, num_jobs * int(num_edges.max()))
-    return Layout(most, limit_levels, num_jobs, num_jobs * int(num_stages.max()), edges)
+    return Layout(most, limit_levels, idling, num_jobs, num_jobs * int(num_stages.max()), edges)
 
 
 def _candidates_of_a_job(profiles: Profiles) -> np.ndarray:
@@ -207,51 +222,61 @@ def fill_graph(
 
 
 class ActionSpace(spaces.MultiDiscrete):
-    """MultiDiscrete([C, L]) whose samples are valid answers: they name a candidate of the pending decision.
+    """MultiDiscrete([R, L]) whose samples are valid answers: they name a candidate of the pending decision, or none.
 
     Gymnasium's checker, and many a first script, step an environment with samples drawn without a mask. The space is
-    told of each decision by its environment (`num_candidates`). After `seed` a sample must not depend on the episode
-    that happens to be running: until the next decision it names row 0, which is always a candidate.
+    told of each decision by its environment (`num_candidates`, and `none_allowed`: whether the last row is an answer).
+    After `seed` a sample must not depend on the episode that happens to be running: until the next decision it names
+    row 0, which is always a candidate.
     """
 
     num_candidates: int = 1
+    none_allowed: bool = False
 
     def seed(self, seed: int | None = None) -> Any:
         """Seed the samples."""
         if seed is not None:  # without one the space draws its own seed, at the first sample
-            self.num_candidates = 1
+            self.num_candidates, self.none_allowed = 1, False
         return super().seed(seed)
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
         """int64[2]: drawn evenly from the valid answers, or under a mask as MultiDiscrete does."""
         if mask is not None or probability is not None:
             return super().sample(mask, probability)
-        return self.np_random.integers([max(1, self.num_candidates), self.nvec[1]])
+        count = max(1, self.num_candidates)
+        action = self.np_random.integers([count + self.none_allowed, self.nvec[1]])
+        if action[0] == count:
+            action[0] = self.nvec[0] - 1
+        return action
 
 
 class ActionSpaces(spaces.Box):
     """The actions of K environments, int64[K, 2]: as Gymnasium's batch of `ActionSpace`, but with valid samples.
 
-    `num_candidates`, int64[K], is told by the native vector environment. Under Gymnasium's own `sync` and `async` it
-    stays at 1, so that samples name row 0.
+    `num_candidates`, int64[K], and `none_allowed`, bool[K], are told by the native vector environment. Under
+    Gymnasium's own `sync` and `async` they stay at 1 and False, so that samples name row 0.
     """
 
     def __init__(self, single: ActionSpace, num_lanes: int) -> None:
         self.num_candidates = np.ones(num_lanes, np.int64)
+        self.none_allowed = np.zeros(num_lanes, bool)
         high = np.tile(single.nvec - 1, (num_lanes, 1))
         super().__init__(np.zeros_like(high), high, dtype=np.int64, seed=deepcopy(single.np_random))
 
     def seed(self, seed: Any = None) -> Any:
         """Seed the samples."""
         if seed is not None:
-            self.num_candidates[:] = 1
+            self.num_candidates[:], self.none_allowed[:] = 1, False
         return super().seed(seed)
 
     def sample(self, mask: None = None, probability: None = None) -> np.ndarray:
         """int64[K, 2]: drawn evenly from the valid answers of each environment."""
         below = self.high.astype(np.int64) + 1
-        below[:, 0] = np.maximum(1, self.num_candidates)
-        return self.np_random.integers(below)
+        count = np.maximum(1, self.num_candidates)
+        below[:, 0] = count + self.none_allowed
+        actions = self.np_random.integers(below)
+        actions[:, 0] = np.where(actions[:, 0] == count, self.high[:, 0], actions[:, 0])
+        return actions
 
 
 @batch_space.register(ActionSpace)

@@ -88,7 +88,7 @@ class Recording:
         decisions: schema `RECORDED_DECISIONS`; None if they were not recorded.
         jobs: schema `RECORDED_JOBS`.
         settings: the episode's settings: policy, num_executors, moving_delay_ms, warmup_delay_ms, seed, durations,
-            rules; and a digest of the episode.
+            semantics; and a digest of the episode.
     """
 
     tasks: pa.Table

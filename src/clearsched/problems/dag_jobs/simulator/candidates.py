@@ -14,62 +14,33 @@ from __future__ import annotations
 import numpy as np
 
 from clearsched.compiled.jit import compiled, inlined
-from clearsched.problems.dag_jobs.simulator.state import (
-    ATTACHED,
-    BASE,
-    CANDIDATE,
-    CRITICAL_PATH_LEFT_MS,
-    DEMAND,
-    HAS_DEMAND,
-    JOB,
-    JOBS_WITH_DEMAND,
-    NONE,
-    NUM_ACTIVE,
-    NUM_CANDIDATES,
-    NUM_SELECTED,
-    NUM_STAGES,
-    OPENED,
-    PROFILE_STAGE,
-    PROMISED,
-    RUNNING,
-    SELECTED,
-    SOURCE_JOB,
-    TASKS_LEFT,
-    TO_DECIDE,
-    TOTAL_CANDIDATES,
-    TRANSIT,
-    UNSATURATED,
-    UNSTARTED,
-    WAITING,
-    WORK_LEFT_MS,
-    WORK_STAMP,
-    State,
-)
+from clearsched.problems.dag_jobs.simulator import state as st
+from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 
 @inlined
 def demand(stage: np.ndarray, s: int) -> int:
     """Tasks of stage s that no executor is meant for yet; may be negative."""
-    return stage[s, DEMAND]
+    return stage[s, st.DEMAND]
 
 
 @inlined
 def is_complete(stage: np.ndarray, s: int) -> bool:
     """All tasks of stage s have finished."""
-    return stage[s, UNSTARTED] == 0 and stage[s, RUNNING] == 0
+    return stage[s, st.UNSTARTED] == 0 and stage[s, st.RUNNING] == 0
 
 
 @inlined
 def in_frontier(stage: np.ndarray, s: int) -> bool:
     """All parents of stage s are complete and it has tasks not started."""
-    return stage[s, WAITING] == 0 and stage[s, UNSTARTED] > 0
+    return stage[s, st.WAITING] == 0 and stage[s, st.UNSTARTED] > 0
 
 
 @inlined
 def lower_demand(state: State, s: int, count: int) -> None:
     """An executor (or `count` of them) is now meant for stage s."""
-    before = state.stage[s, DEMAND]
-    state.stage[s, DEMAND] = before - count
+    before = state.stage[s, st.DEMAND]
+    state.stage[s, st.DEMAND] = before - count
     if before > 0 and before <= count:
         saturate(state, s)
 
@@ -77,8 +48,8 @@ def lower_demand(state: State, s: int, count: int) -> None:
 @inlined
 def raise_demand(state: State, s: int, count: int) -> None:
     """An executor (or `count` of them) is no longer meant for stage s."""
-    before = state.stage[s, DEMAND]
-    state.stage[s, DEMAND] = before + count
+    before = state.stage[s, st.DEMAND]
+    state.stage[s, st.DEMAND] = before + count
     if before <= 0 and before + count > 0:
         unsaturate(state, s)
 
@@ -87,15 +58,15 @@ def raise_demand(state: State, s: int, count: int) -> None:
 def saturate(state: State, s: int) -> None:
     """The demand of stage s has fallen to 0 or below: it is no candidate, and its children may be."""
     scalar, stage, job, profiles = state.scalar, state.stage, state.job, state.profiles
-    j, g = stage[s, JOB], stage[s, PROFILE_STAGE]
+    j, g = stage[s, st.JOB], stage[s, st.PROFILE_STAGE]
     mark(state, s, 0)
-    job[j, HAS_DEMAND] -= 1
-    if job[j, HAS_DEMAND] == 0:
-        scalar[JOBS_WITH_DEMAND] -= 1
+    job[j, st.HAS_DEMAND] -= 1
+    if job[j, st.HAS_DEMAND] == 0:
+        scalar[st.JOBS_WITH_DEMAND] -= 1
     for i in range(profiles.child_start[g], profiles.child_start[g + 1]):
-        child = job[j, BASE] + profiles.children[i]
-        stage[child, UNSATURATED] -= 1
-        if stage[child, UNSATURATED] == 0 and stage[child, DEMAND] > 0 and stage[child, SELECTED] == 0:
+        child = job[j, st.BASE] + profiles.children[i]
+        stage[child, st.UNSATURATED] -= 1
+        if stage[child, st.UNSATURATED] == 0 and stage[child, st.DEMAND] > 0 and stage[child, st.SELECTED] == 0:
             mark(state, child, 1)
 
 
@@ -103,33 +74,33 @@ def saturate(state: State, s: int) -> None:
 def unsaturate(state: State, s: int) -> None:
     """The demand of stage s has risen above 0: it may be a candidate, and its children are not."""
     scalar, stage, job, profiles = state.scalar, state.stage, state.job, state.profiles
-    j, g = stage[s, JOB], stage[s, PROFILE_STAGE]
-    if stage[s, UNSATURATED] == 0 and stage[s, SELECTED] == 0:
+    j, g = stage[s, st.JOB], stage[s, st.PROFILE_STAGE]
+    if stage[s, st.UNSATURATED] == 0 and stage[s, st.SELECTED] == 0:
         mark(state, s, 1)
-    if job[j, HAS_DEMAND] == 0:
-        scalar[JOBS_WITH_DEMAND] += 1
-    job[j, HAS_DEMAND] += 1
+    if job[j, st.HAS_DEMAND] == 0:
+        scalar[st.JOBS_WITH_DEMAND] += 1
+    job[j, st.HAS_DEMAND] += 1
     for i in range(profiles.child_start[g], profiles.child_start[g + 1]):
-        child = job[j, BASE] + profiles.children[i]
-        stage[child, UNSATURATED] += 1
+        child = job[j, st.BASE] + profiles.children[i]
+        stage[child, st.UNSATURATED] += 1
         mark(state, child, 0)
 
 
 @inlined
 def mark(state: State, s: int, candidate: int) -> None:
     """Set whether stage s is a candidate, and the counts."""
-    change = candidate - state.stage[s, CANDIDATE]
-    state.stage[s, CANDIDATE] = candidate
-    state.job[state.stage[s, JOB], NUM_CANDIDATES] += change
-    state.scalar[TOTAL_CANDIDATES] += change
+    change = candidate - state.stage[s, st.CANDIDATE]
+    state.stage[s, st.CANDIDATE] = candidate
+    state.job[state.stage[s, st.JOB], st.NUM_CANDIDATES] += change
+    state.scalar[st.TOTAL_CANDIDATES] += change
 
 
 @inlined
 def select(state: State, s: int) -> None:
     """Stage s was chosen: no candidate for the rest of the round."""
-    state.stage[s, SELECTED] = 1
-    state.selected[state.scalar[NUM_SELECTED]] = s
-    state.scalar[NUM_SELECTED] += 1
+    state.stage[s, st.SELECTED] = 1
+    state.selected[state.scalar[st.NUM_SELECTED]] = s
+    state.scalar[st.NUM_SELECTED] += 1
     mark(state, s, 0)
 
 
@@ -137,12 +108,12 @@ def select(state: State, s: int) -> None:
 def forget_selected(state: State) -> None:
     """The round is over: what was chosen in it may be chosen again."""
     stage, selected = state.stage, state.selected
-    for i in range(state.scalar[NUM_SELECTED]):
+    for i in range(state.scalar[st.NUM_SELECTED]):
         s = selected[i]
-        stage[s, SELECTED] = 0
-        if stage[s, DEMAND] > 0 and stage[s, UNSATURATED] == 0:
+        stage[s, st.SELECTED] = 0
+        if stage[s, st.DEMAND] > 0 and stage[s, st.UNSATURATED] == 0:
             mark(state, s, 1)
-    state.scalar[NUM_SELECTED] = 0
+    state.scalar[st.NUM_SELECTED] = 0
 
 
 @compiled
@@ -154,37 +125,37 @@ def survey(state: State) -> int:
     """
     stage, job, work, profiles = state.stage, state.job, state.work, state.profiles
     mean_ms, num_tasks, critical_path_ms = profiles.mean_ms, profiles.num_tasks, profiles.critical_path_ms
-    for i in range(state.scalar[NUM_ACTIVE]):
+    for i in range(state.scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        if job[j, WORK_STAMP] == job[j, TASKS_LEFT]:
+        if job[j, st.WORK_STAMP] == job[j, st.TASKS_LEFT]:
             continue
         left = critical_path = 0.0
-        for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
-            if stage[s, UNSTARTED] > 0:
-                g = stage[s, PROFILE_STAGE]
-                own = stage[s, UNSTARTED] * mean_ms[g]
+        for s in range(job[j, st.BASE], job[j, st.BASE] + job[j, st.NUM_STAGES]):
+            if stage[s, st.UNSTARTED] > 0:
+                g = stage[s, st.PROFILE_STAGE]
+                own = stage[s, st.UNSTARTED] * mean_ms[g]
                 below = critical_path_ms[g] - num_tasks[g] * mean_ms[g]
                 left += own
                 critical_path = max(critical_path, own + below)
-        work[j, WORK_LEFT_MS] = left
-        work[j, CRITICAL_PATH_LEFT_MS] = critical_path
-        job[j, WORK_STAMP] = job[j, TASKS_LEFT]
-    return state.scalar[TOTAL_CANDIDATES]
+        work[j, st.WORK_LEFT_MS] = left
+        work[j, st.CRITICAL_PATH_LEFT_MS] = critical_path
+        job[j, st.WORK_STAMP] = job[j, st.TASKS_LEFT]
+    return state.scalar[st.TOTAL_CANDIDATES]
 
 
 @inlined
 def executors_of(state: State, j: int) -> int:
     """Executors attached to job j, in transit to it, or promised to it from keys outside the job."""
     job = state.job
-    return job[j, ATTACHED] + job[j, TRANSIT] + job[j, PROMISED]
+    return job[j, st.ATTACHED] + job[j, st.TRANSIT] + job[j, st.PROMISED]
 
 
 @inlined
 def executors_held(state: State, j: int) -> int:
     """`executors_of`, without the k that are being decided on if j is their source: the count that a limit bounds."""
     held = executors_of(state, j)
-    if j == state.scalar[SOURCE_JOB]:
-        held -= state.scalar[TO_DECIDE]
+    if j == state.scalar[st.SOURCE_JOB]:
+        held -= state.scalar[st.TO_DECIDE]
     return held
 
 
@@ -193,11 +164,11 @@ def first_candidate_of(state: State, j: int) -> int:
     """Job j's first candidate in frontier order, else its candidate of lowest index, else NONE."""
     stage, job = state.stage, state.job
     best = NONE
-    for s in range(job[j, BASE], job[j, BASE] + job[j, NUM_STAGES]):
-        if stage[s, CANDIDATE] == 0:
+    for s in range(job[j, st.BASE], job[j, st.BASE] + job[j, st.NUM_STAGES]):
+        if stage[s, st.CANDIDATE] == 0:
             continue
         if best == NONE or (
-            stage[s, WAITING] == 0 and (stage[best, WAITING] > 0 or stage[s, OPENED] < stage[best, OPENED])
+            stage[s, st.WAITING] == 0 and (stage[best, st.WAITING] > 0 or stage[s, st.OPENED] < stage[best, st.OPENED])
         ):
             best = s
     return best
@@ -206,14 +177,14 @@ def first_candidate_of(state: State, j: int) -> int:
 @inlined
 def first_candidate_overall(state: State) -> int:
     """The candidate of the earliest active job, lowest index first, else NONE."""
-    if state.scalar[TOTAL_CANDIDATES] == 0:
+    if state.scalar[st.TOTAL_CANDIDATES] == 0:
         return NONE
     stage, job, active = state.stage, state.job, state.active
     i = 0
-    while job[active[i], NUM_CANDIDATES] == 0:
+    while job[active[i], st.NUM_CANDIDATES] == 0:
         i += 1
-    s = job[active[i], BASE]
-    while stage[s, CANDIDATE] == 0:
+    s = job[active[i], st.BASE]
+    while stage[s, st.CANDIDATE] == 0:
         s += 1
     return s
 
@@ -222,13 +193,13 @@ def first_candidate_overall(state: State) -> int:
 def candidates_before(state: State, s: int) -> int:
     """How many candidates come before candidate s: by job in order of arrival, then by index."""
     stage, job, active = state.stage, state.job, state.active
-    own = stage[s, JOB]
+    own = stage[s, st.JOB]
     count = i = 0
     while active[i] != own:
-        count += job[active[i], NUM_CANDIDATES]
+        count += job[active[i], st.NUM_CANDIDATES]
         i += 1
-    for other in range(job[own, BASE], s):
-        count += stage[other, CANDIDATE]
+    for other in range(job[own, st.BASE], s):
+        count += stage[other, st.CANDIDATE]
     return count
 
 
@@ -237,12 +208,12 @@ def candidate_at(state: State, position: int) -> int:
     """The candidate before which `position` others come."""
     stage, job, active = state.stage, state.job, state.active
     i = 0
-    while position >= job[active[i], NUM_CANDIDATES]:
-        position -= job[active[i], NUM_CANDIDATES]
+    while position >= job[active[i], st.NUM_CANDIDATES]:
+        position -= job[active[i], st.NUM_CANDIDATES]
         i += 1
-    s = job[active[i], BASE]
+    s = job[active[i], st.BASE]
     while True:
-        if stage[s, CANDIDATE] == 1:
+        if stage[s, st.CANDIDATE] == 1:
             if position == 0:
                 return s
             position -= 1

@@ -15,9 +15,9 @@ MOST_PARAMETERS = max(len(entry.parameters) for entry in HEURISTICS.values())
 
 
 def _compile(lines: list[str], scope: dict[str, Any]) -> Any:
-    """A function of generated text. It has no cache of its own: it is compiled into its callers, which have one."""
+    """A function of generated text, inline. It has no cache of its own: its callers, which it is part of, have one."""
     exec("\n".join(lines), scope)
-    options: dict[str, Any] = {"_nrt": False}  # as in compiled/jit.py
+    options: dict[str, Any] = {"_nrt": False, "forceinline": True}  # as `inlined` in compiled/jit.py
     return njit(**options)(scope["generated"])
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from clearsched.compiled.jit import inlined
+from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.profiles import ADD_MS, LENGTH, MEAN_MS, OFFSET
-from clearsched.problems.dag_jobs.simulator.state import MEAN_LIFE_MS, SLOWDOWN, mix
+from clearsched.problems.dag_jobs.simulator.state import mix
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FAULT = np.uint64(0xD1B54A32D192ED03)
@@ -58,9 +59,9 @@ def with_faults(duration_ms: int, bits: np.uint64, threshold: int, fault: np.nda
     """
     bits = mix(bits ^ FAULT)
     if np.int64(bits >> HALF) < threshold:
-        duration_ms = int(np.floor(duration_ms * fault[SLOWDOWN] + 0.5))
-    if fault[MEAN_LIFE_MS] < np.inf:
-        life_ms = np.floor(-np.log((np.float64(bits & LOW) + 0.5) / 4294967296.0) * fault[MEAN_LIFE_MS])
+        duration_ms = int(np.floor(duration_ms * fault[st.SLOWDOWN] + 0.5))
+    if fault[st.MEAN_LIFE_MS] < np.inf:
+        life_ms = np.floor(-np.log((np.float64(bits & LOW) + 0.5) / 4294967296.0) * fault[st.MEAN_LIFE_MS])
         if life_ms < duration_ms:
             return int(life_ms), True
     return duration_ms, False

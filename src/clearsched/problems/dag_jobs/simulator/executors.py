@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clearsched.compiled.jit import inlined
 from clearsched.compiled.wheel import push
+from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import (
     first_candidate_overall,
     in_frontier,
@@ -19,61 +20,20 @@ from clearsched.problems.dag_jobs.simulator.durations import (
 from clearsched.problems.dag_jobs.simulator.logs import log_task
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH
 from clearsched.problems.dag_jobs.simulator.promises import first_promise, take_promise
-from clearsched.problems.dag_jobs.simulator.state import (
-    ARRIVES,
-    ATTACHED,
-    BASE,
-    DEMAND,
-    FAILS,
-    FAULTS,
-    FINISHES,
-    GLOBAL_POOL,
-    HAS_DEMAND,
-    HOLDS_JOBS,
-    JOB,
-    KEY,
-    KEY_JOB,
-    KIND_BITS,
-    MEAN_DURATIONS,
-    MOVING,
-    MOVING_DELAY_MS,
-    NONE,
-    NUM_STAGES,
-    NUM_STARTED,
-    OPENED,
-    POOL,
-    PROFILE_STAGE,
-    READY_AT,
-    READY_COUNT,
-    READY_GLOBAL,
-    READY_KIND,
-    READY_POOL,
-    READY_STAGE,
-    RECORD_TASKS,
-    ROUND_KEY,
-    RUNNING,
-    STARTED,
-    STRAGGLER_THRESHOLD,
-    STREAM,
-    TASKS_LEFT,
-    TIME_MS,
-    TRANSIT,
-    UNSTARTED,
-    State,
-)
+from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 
 @inlined
 def set_ready(state: State, kind: int, at: int, count: int) -> None:
     """Name the executors that the next dispatch takes: `count` of them, at a pool, a stage or nowhere."""
     scalar = state.scalar
-    scalar[READY_KIND], scalar[READY_AT], scalar[READY_COUNT] = kind, at, count
-    scalar[KEY] = at if kind == READY_STAGE else ROUND_KEY
-    scalar[KEY_JOB] = NONE
-    if kind == READY_STAGE:
-        scalar[KEY_JOB] = state.stage[at, JOB]
-    elif kind == READY_POOL:
-        scalar[KEY_JOB] = at
+    scalar[st.READY_KIND], scalar[st.READY_AT], scalar[st.READY_COUNT] = kind, at, count
+    scalar[st.KEY] = at if kind == st.READY_STAGE else st.ROUND_KEY
+    scalar[st.KEY_JOB] = NONE
+    if kind == st.READY_STAGE:
+        scalar[st.KEY_JOB] = state.stage[at, st.JOB]
+    elif kind == st.READY_POOL:
+        scalar[st.KEY_JOB] = at
 
 
 @inlined
@@ -83,29 +43,29 @@ def dispatch(state: State) -> None:
     A promise that is carried out at once leaves the demand of its stage as it is: what was promised now moves or runs.
     """
     scalar, stage, job = state.scalar, state.stage, state.job
-    key, kind, at = scalar[KEY], scalar[READY_KIND], scalar[READY_AT]
+    key, kind, at = scalar[st.KEY], scalar[st.READY_KIND], scalar[st.READY_AT]
     attached, wave = NONE, FRESH
-    if kind == READY_POOL:
+    if kind == st.READY_POOL:
         attached = at
-    elif kind == READY_STAGE:
-        attached, wave = stage[at, JOB], FIRST_WAVE
-    while scalar[READY_COUNT] > 0 and first_promise(state, key) != NONE:
+    elif kind == st.READY_STAGE:
+        attached, wave = stage[at, st.JOB], FIRST_WAVE
+    while scalar[st.READY_COUNT] > 0 and first_promise(state, key) != NONE:
         to = take_promise(state, key)
-        scalar[READY_COUNT] -= 1
-        if kind == READY_GLOBAL:
-            scalar[GLOBAL_POOL] -= 1
-        elif kind == READY_POOL:
-            job[at, POOL] -= 1
+        scalar[st.READY_COUNT] -= 1
+        if kind == st.READY_GLOBAL:
+            scalar[st.GLOBAL_POOL] -= 1
+        elif kind == st.READY_POOL:
+            job[at, st.POOL] -= 1
         if to == NONE:
-            if attached != NONE and job[attached, TASKS_LEFT] > 0:
+            if attached != NONE and job[attached, st.TASKS_LEFT] > 0:
                 park(state, attached)
             else:
                 detach(state, attached)
                 park(state, NONE)
-        elif stage[to, UNSTARTED] == 0:
+        elif stage[to, st.UNSTARTED] == 0:
             raise_demand(state, to, 1)
             back_up(state, attached, wave)
-        elif stage[to, JOB] != attached:
+        elif stage[to, st.JOB] != attached:
             move(state, attached, to)
         elif in_frontier(stage, to):
             start_task(state, to, wave)
@@ -120,19 +80,19 @@ def back_up(state: State, attached: int, wave: int) -> None:
     stage, job = state.stage, state.job
     if attached != NONE:
         best = NONE
-        if job[attached, HAS_DEMAND] > 0:
-            for s in range(job[attached, BASE], job[attached, BASE] + job[attached, NUM_STAGES]):
+        if job[attached, st.HAS_DEMAND] > 0:
+            for s in range(job[attached, st.BASE], job[attached, st.BASE] + job[attached, st.NUM_STAGES]):
                 if (
-                    stage[s, DEMAND] > 0
+                    stage[s, st.DEMAND] > 0
                     and in_frontier(stage, s)
-                    and (best == NONE or stage[s, OPENED] < stage[best, OPENED])
+                    and (best == NONE or stage[s, st.OPENED] < stage[best, st.OPENED])
                 ):
                     best = s
         if best != NONE:
             lower_demand(state, best, 1)
             start_task(state, best, wave)
             return
-        if state.scalar[HOLDS_JOBS] == 1 and job[attached, TASKS_LEFT] > 0:
+        if state.scalar[st.HOLDS_JOBS] == 1 and job[attached, st.TASKS_LEFT] > 0:
             park(state, attached)
             return
     to = first_candidate_overall(state)
@@ -147,16 +107,16 @@ def back_up(state: State, attached: int, wave: int) -> None:
 def park(state: State, attached: int) -> None:
     """A blank executor joins the free pool of the job it is attached to, or the global pool."""
     if attached == NONE:
-        state.scalar[GLOBAL_POOL] += 1
+        state.scalar[st.GLOBAL_POOL] += 1
     else:
-        state.job[attached, POOL] += 1
+        state.job[attached, st.POOL] += 1
 
 
 @inlined
 def detach(state: State, attached: int) -> None:
     """An executor leaves the job it is attached to, if any."""
     if attached != NONE:
-        state.job[attached, ATTACHED] -= 1
+        state.job[attached, st.ATTACHED] -= 1
 
 
 @inlined
@@ -164,9 +124,9 @@ def move(state: State, attached: int, to: int) -> None:
     """Send an executor to a stage of another job (or, from `back_up`, of its own): it is in transit for the delay."""
     scalar = state.scalar
     detach(state, attached)
-    state.stage[to, MOVING] += 1
-    state.job[state.stage[to, JOB], TRANSIT] += 1
-    schedule(state, scalar[TIME_MS] + scalar[MOVING_DELAY_MS], to, ARRIVES)
+    state.stage[to, st.MOVING] += 1
+    state.job[state.stage[to, st.JOB], st.TRANSIT] += 1
+    schedule(state, scalar[st.TIME_MS] + scalar[st.MOVING_DELAY_MS], to, st.ARRIVES)
 
 
 @inlined
@@ -174,33 +134,33 @@ def start_task(state: State, s: int, wave: int) -> None:
     """Start the next task of stage s on an executor attached to its job. The caller has seen to the demand."""
     scalar, stage = state.scalar, state.stage
     duration_ms, failed = attempt(state, s, wave)
-    if scalar[RECORD_TASKS] == 1:
+    if scalar[st.RECORD_TASKS] == 1:
         log_task(state, duration_ms, s, wave, failed)
-    scalar[NUM_STARTED] += 1
-    stage[s, STARTED] += 1
-    stage[s, UNSTARTED] -= 1
-    stage[s, RUNNING] += 1
-    state.job[stage[s, JOB], TASKS_LEFT] -= 1
-    schedule(state, scalar[TIME_MS] + duration_ms, s, FAILS if failed else FINISHES)
+    scalar[st.NUM_STARTED] += 1
+    stage[s, st.STARTED] += 1
+    stage[s, st.UNSTARTED] -= 1
+    stage[s, st.RUNNING] += 1
+    state.job[stage[s, st.JOB], st.TASKS_LEFT] -= 1
+    schedule(state, scalar[st.TIME_MS] + duration_ms, s, st.FAILS if failed else st.FINISHES)
 
 
 @inlined
 def attempt(state: State, s: int, wave: int) -> tuple[int, bool]:
     """How long the next task of stage s runs, ms, and whether it ends by a failure."""
     scalar, stage, profiles = state.scalar, state.stage, state.profiles
-    g, executors = stage[s, PROFILE_STAGE], state.job[stage[s, JOB], ATTACHED]
-    bits = random_bits(stage[s, STREAM], stage[s, STARTED])
-    if scalar[MEAN_DURATIONS] == 1:
+    g, executors = stage[s, st.PROFILE_STAGE], state.job[stage[s, st.JOB], st.ATTACHED]
+    bits = random_bits(stage[s, st.STREAM], stage[s, st.STARTED])
+    if scalar[st.MEAN_DURATIONS] == 1:
         duration_ms = mean_duration_ms(profiles.table, state.levels, g, executors, wave)
     else:
         duration_ms = drawn_duration_ms(profiles.table, profiles.durations_ms, state.levels, g, executors, wave, bits)
-    if scalar[FAULTS] == 1:
-        return with_faults(duration_ms, bits, scalar[STRAGGLER_THRESHOLD], state.fault)
+    if scalar[st.FAULTS] == 1:
+        return with_faults(duration_ms, bits, scalar[st.STRAGGLER_THRESHOLD], state.fault)
     return duration_ms, False
 
 
 @inlined
 def schedule(state: State, time_ms: int, s: int, kind: int) -> None:
     """Put an event of an executor into the queue."""
-    code = (s << KIND_BITS) | kind
-    push(state.bitmap, state.wheel, state.node, state.overflow, state.scalar[TIME_MS], time_ms, code)
+    code = (s << st.KIND_BITS) | kind
+    push(state.bitmap, state.wheel, state.node, state.overflow, state.scalar[st.TIME_MS], time_ms, code)

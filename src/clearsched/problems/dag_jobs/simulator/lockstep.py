@@ -19,8 +19,10 @@ from clearsched.compiled.jit import concurrent
 from clearsched.errors import ActionError, ClearschedError, FeatureError
 from clearsched.problems.dag_jobs.graph import Graph, empty_graph, fill, filled, room_of
 from clearsched.problems.dag_jobs.simulator import engine, loop
+from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import candidate_at, candidates_before, executors_held
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.rounds import something_pending
 from clearsched.problems.dag_jobs.simulator.simulate import (
     EpisodeResult,
     Workload,
@@ -29,7 +31,7 @@ from clearsched.problems.dag_jobs.simulator.simulate import (
     result_of,
     start,
 )
-from clearsched.problems.dag_jobs.simulator.state import CANDIDATE, JOB, NONE, NUM_DECISIONS, TIME_MS, State
+from clearsched.problems.dag_jobs.simulator.state import NONE, State
 from clearsched.problems.problem import Answers
 
 REWARDS = ("none", "job_time", "makespan")
@@ -271,11 +273,11 @@ class Lockstep:
     def _refusal(self, k: int, stage: int, limit: int) -> ActionError:
         state, held = self._states[k], None
         if stage == NONE:
-            number = int(state.scalar[NUM_DECISIONS])
+            number = int(state.scalar[st.NUM_DECISIONS])
             return ActionError(f"decision {number}: simulation {k}: none is refused: nothing else is going to happen")
-        if 0 <= stage < len(state.stage) and state.stage[stage, CANDIDATE] == 1:
-            held = int(executors_held(state, state.stage[stage, JOB]))
-        return refusal(int(state.scalar[NUM_DECISIONS]), k, stage, limit, held)
+        if 0 <= stage < len(state.stage) and state.stage[stage, st.CANDIDATE] == 1:
+            held = int(executors_held(state, state.stage[stage, st.JOB]))
+        return refusal(int(state.scalar[st.NUM_DECISIONS]), k, stage, limit, held)
 
 
 def refusal(number: int, simulation: int, stage: int, limit: int, held: int | None) -> ActionError:
@@ -322,7 +324,7 @@ def _advance(
     for k in which:
         state = get(states, k, like)
         num_candidates[k] = advance_to_choice(state)
-        time_ms[k] = state.scalar[TIME_MS]
+        time_ms[k] = state.scalar[st.TIME_MS]
         room[k, 0], room[k, 1], room[k, 2], room[k, 3] = room_of(state)
         if reward_kind != NO_REWARD:
             now = job_time_ms(state) if reward_kind == JOB_TIME else time_ms[k]
@@ -374,12 +376,12 @@ def _act(
         state, s = get(states, pending[b], like), stage[b]
         if s == NONE:
             committed[b] = 0
-            if not engine.something_pending(state):
+            if not something_pending(state):
                 return b
             continue
-        if s < 0 or s >= len(state.stage) or state.stage[s, CANDIDATE] == 0:
+        if s < 0 or s >= len(state.stage) or state.stage[s, st.CANDIDATE] == 0:
             return b
-        committed[b] = limit[b] - executors_held(state, state.stage[s, JOB])
+        committed[b] = limit[b] - executors_held(state, state.stage[s, st.JOB])
         if committed[b] <= 0:
             return b
     for b in range(len(pending)):

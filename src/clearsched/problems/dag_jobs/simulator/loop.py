@@ -19,10 +19,12 @@ from clearsched.problems.dag_jobs.features import (
     place_of,
 )
 from clearsched.problems.dag_jobs.policies import LEARNED
+from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held, first_candidate_overall, survey
 from clearsched.problems.dag_jobs.simulator.dispatch import choose_heuristic, reads_work
-from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit, none_allowed, something_pending
-from clearsched.problems.dag_jobs.simulator.state import JOB, NONE, NUM_EXECUTORS, TO_DECIDE, TOTAL_CANDIDATES, State
+from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit
+from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, something_pending
+from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 
 class Compiled(NamedTuple):
@@ -70,8 +72,8 @@ def choose(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
     if code == LEARNED:
         return choose_by_score(state, policy, scratch)
     s, requested = choose_heuristic(state, code, parameters)
-    if s == NONE and state.scalar[TOTAL_CANDIDATES] > 0 and not something_pending(state):
-        return first_candidate_overall(state), state.scalar[TO_DECIDE]
+    if s == NONE and state.scalar[st.TOTAL_CANDIDATES] > 0 and not something_pending(state):
+        return first_candidate_overall(state), state.scalar[st.TO_DECIDE]
     return s, requested
 
 
@@ -91,8 +93,8 @@ def choose_by_score(state: State, policy: Compiled, scratch: Scratch) -> tuple[i
     write_scores(policy.limit, rows[best : best + 1], 1, values)
     if not np.isfinite(values[0]):
         return INVALID, 0
-    held = executors_held(state, state.stage[stages[best], JOB])
-    return stages[best], limit_executors(values[0], state.scalar[NUM_EXECUTORS], held) - held
+    held = executors_held(state, state.stage[stages[best], st.JOB])
+    return stages[best], limit_executors(values[0], state.scalar[st.NUM_EXECUTORS], held) - held
 
 
 @inlined
@@ -108,8 +110,8 @@ def choose_limit(state: State, policy: Compiled) -> tuple[int, int]:
     s, requested = choose(state, policy, new_scratch(state))
     if s < 0:
         return s, 0
-    held = executors_held(state, state.stage[s, JOB])
-    return s, min(held + requested, state.scalar[NUM_EXECUTORS])
+    held = executors_held(state, state.stage[s, st.JOB])
+    return s, min(held + requested, state.scalar[st.NUM_EXECUTORS])
 
 
 @concurrent

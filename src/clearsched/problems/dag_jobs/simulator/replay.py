@@ -13,39 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearsched.errors import WorkloadError
-from clearsched.problems.dag_jobs.simulator import loop
+from clearsched.problems.dag_jobs.simulator import loop, recycling
+from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.engine import OVER
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, level_table
-from clearsched.problems.dag_jobs.simulator.recycling import (
-    BINS_PER_OCTAVE,
-    COUNT,
-    FIRST_BIN,
-    LARGEST_S,
-    LOWEST_OCTAVE,
-    MOST_ACTIVE,
-    NUM_BINS,
-    SUM_S,
-    SUM_SQUARES,
-    TALLIES,
-)
 from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
-from clearsched.problems.dag_jobs.simulator.state import (
-    ARRIVES_MS,
-    ARRIVING_PROFILE,
-    FREE_ROWS,
-    MORE_ARRIVALS,
-    NEXT_ARRIVAL,
-    NUM_ACTIVE,
-    NUM_ARRIVALS,
-    NUM_DECISIONS,
-    NUM_STARTED,
-    REPLAY,
-    TIME_MS,
-    State,
-    allocate,
-    begin,
-    settle,
-)
+from clearsched.problems.dag_jobs.simulator.state import State, allocate, begin, settle
 
 Chunk = tuple[np.ndarray, np.ndarray]
 """Jobs in order of arrival: profiles, int64[n], and arrival times in ms, int64[n]."""
@@ -58,7 +31,7 @@ class ReplayStatistics:
     Attributes:
         num_jobs: jobs that arrived, all complete.
         mean_jct_s, std_jct_s, largest_jct_s: of the job completion times, s.
-        makespan_s: time of the last event, s.
+        makespan_s: time of the last completion, s.
         num_tasks: tasks started.
         num_decisions: answers of the policy.
         most_jobs: most jobs that were in the system at once.
@@ -80,23 +53,13 @@ class ReplayStatistics:
     def quantile_s(self, share: float) -> float:
         """The completion time that this share of the jobs does not exceed, s, to the width of a bin (2 %)."""
         position = int(np.searchsorted(np.cumsum(self.histogram), share * self.num_jobs))
-        return float(2.0 ** ((position + 0.5) / BINS_PER_OCTAVE + LOWEST_OCTAVE))
+        return float(2.0 ** ((position + 0.5) / recycling.BINS_PER_OCTAVE + recycling.LOWEST_OCTAVE))
 
 
-def poisson_jobs(
-    num_profiles: int, num_jobs: int, mean_interarrival_ms: float, seed: int, chunk: int = 4096
-) -> Iterator[Chunk]:
-    """Jobs of uniformly drawn profiles that arrive at random, the first at time 0, without end-to-end storage."""
-    generator = np.random.default_rng(seed)
-    last_ms = 0.0
-    for first in range(0, num_jobs, chunk):
-        count = min(chunk, num_jobs - first)
-        gaps = generator.exponential(mean_interarrival_ms, count)
-        if first == 0:
-            gaps[0] = 0.0
-        times_ms = last_ms + np.cumsum(gaps)
-        last_ms = times_ms[-1]
-        yield generator.integers(num_profiles, size=count), np.floor(times_ms).astype(np.int64)
+def in_chunks(profile: np.ndarray, arrival_ms: np.ndarray, size: int = 65_536) -> Iterator[Chunk]:
+    """Jobs that are all known, in order of arrival, as the chunks that `replay` takes."""
+    for first in range(0, len(profile), size):
+        yield profile[first : first + size], arrival_ms[first : first + size]
 
 
 def replay(
@@ -123,7 +86,7 @@ def replay(
         job_rows: jobs in the system that memory is taken for at first; it doubles when they are more.
 
     Raises:
-        WorkloadError: no job, no executor, arrivals out of order, an unknown profile, or jobs left unfinished.
+        WorkloadError: no job, no executor, arrivals out of order, or an unknown profile.
     """
     if num_executors < 1:
         raise WorkloadError(f"replay: num_executors is {num_executors}: at least 1 needed")
@@ -132,16 +95,18 @@ def replay(
     most_stages = int(np.diff(profiles.arrays.stage_start).max())
     state = allocate(
         profiles.arrays, levels, np.zeros((0, 2), np.int64), job_rows, job_rows * most_stages,
-        free_rows=job_rows, tallies=TALLIES,
+        free_rows=job_rows, tallies=recycling.TALLIES,
     )  # fmt: skip
     settle(state, moving_delay_ms, mean_durations, semantics)
-    state.scalar[REPLAY] = state.scalar[MORE_ARRIVALS] = 1
+    state.scalar[st.REPLAY] = state.scalar[st.MORE_ARRIVALS] = 1
     state.free_row[:] = np.arange(job_rows)[::-1]
-    state.scalar[FREE_ROWS] = job_rows
+    state.scalar[st.FREE_ROWS] = job_rows
     begin(state, np.uint64(seed))
+    following = next(chunks, None)
     while loop.run_or_raise(state, policy) != OVER:
-        if state.scalar[NEXT_ARRIVAL] == state.scalar[NUM_ARRIVALS]:
-            state = _next_chunk(state, next(chunks, None))
+        if state.scalar[st.NEXT_ARRIVAL] == state.scalar[st.NUM_ARRIVALS]:
+            chunk, following = following, next(chunks, None)
+            state = _next_chunk(state, chunk, more=following is not None)
         else:
             state = _with_more_rows(state)
     return _statistics(state)
@@ -162,15 +127,16 @@ def _checked(jobs: Iterable[Chunk], num_profiles: int) -> Iterator[np.ndarray]:
             raise WorkloadError(f"{where}: arrival times must be at least 0 and in increasing order")
         last_ms = int(arrival_ms[-1])
         rows = np.empty((len(profile), 2), np.int64)
-        rows[:, ARRIVES_MS], rows[:, ARRIVING_PROFILE] = arrival_ms, profile
+        rows[:, st.ARRIVES_MS], rows[:, st.ARRIVING_PROFILE] = arrival_ms, profile
         yield rows
 
 
-def _next_chunk(state: State, rows: np.ndarray | None) -> State:
+def _next_chunk(state: State, rows: np.ndarray | None, *, more: bool) -> State:
+    """The same state with the next arrivals; `more`: there are others after them, so that `none` can wait for them."""
+    state.scalar[st.MORE_ARRIVALS] = more
     if rows is None:
-        state.scalar[MORE_ARRIVALS] = 0
         return state
-    state.scalar[NEXT_ARRIVAL], state.scalar[NUM_ARRIVALS] = 0, len(rows)
+    state.scalar[st.NEXT_ARRIVAL], state.scalar[st.NUM_ARRIVALS] = 0, len(rows)
     return state._replace(arrival=rows)
 
 
@@ -183,32 +149,26 @@ def _with_more_rows(state: State) -> State:
     )
     free_row = np.empty(2 * rows, np.int64)
     free_row[:rows] = np.arange(rows, 2 * rows)[::-1]
-    state.scalar[FREE_ROWS] = rows
+    state.scalar[st.FREE_ROWS] = rows
     return state._replace(stage=stage, job=job, work=work, active=active, free_row=free_row)
 
 
 def _statistics(state: State) -> ReplayStatistics:
     scalar, tally = state.scalar, state.tally
-    count = int(tally[COUNT])
-    unfinished = int(scalar[NUM_ACTIVE])
-    if unfinished:
-        decisions = int(scalar[NUM_DECISIONS])
-        raise WorkloadError(
-            f"replay: {unfinished} jobs unfinished after decision {decisions}: executors were left idle"
-        )
+    count = int(tally[recycling.COUNT])
     if count == 0:
         raise WorkloadError("replay: no job: at least one needed")
-    mean = tally[SUM_S] / count
+    mean = tally[recycling.SUM_S] / count
     arrays = [array for array in state[1:] if isinstance(array, np.ndarray)]
     return ReplayStatistics(
         num_jobs=count,
         mean_jct_s=float(mean),
-        std_jct_s=float(np.sqrt(max(tally[SUM_SQUARES] / count - mean * mean, 0.0))),
-        largest_jct_s=float(tally[LARGEST_S]),
-        makespan_s=float(scalar[TIME_MS]) / 1000,
-        num_tasks=int(scalar[NUM_STARTED]),
-        num_decisions=int(scalar[NUM_DECISIONS]),
-        most_jobs=int(tally[MOST_ACTIVE]),
+        std_jct_s=float(np.sqrt(max(tally[recycling.SUM_SQUARES] / count - mean * mean, 0.0))),
+        largest_jct_s=float(tally[recycling.LARGEST_S]),
+        makespan_s=float(tally[recycling.LAST_MS]) / 1000,
+        num_tasks=int(scalar[st.NUM_STARTED]),
+        num_decisions=int(scalar[st.NUM_DECISIONS]),
+        most_jobs=int(tally[recycling.MOST_ACTIVE]),
         state_bytes=sum(array.nbytes for array in arrays),
-        histogram=tally[FIRST_BIN : FIRST_BIN + NUM_BINS].astype(np.int64),
+        histogram=tally[recycling.FIRST_BIN : recycling.FIRST_BIN + recycling.NUM_BINS].astype(np.int64),
     )

@@ -11,23 +11,13 @@ from clearsched.compiled.jit import allocating
 from clearsched.errors import ActionError, ClearschedError, FeatureError, WorkloadError
 from clearsched.problems.dag_jobs.graph import Observation, observe
 from clearsched.problems.dag_jobs.simulator import engine, loop
+from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.simulator.engine import job_time_ms as job_time_ms  # of use with what is here
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, level_table
+from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, something_pending
 from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
-from clearsched.problems.dag_jobs.simulator.state import (
-    ARRIVAL_MS,
-    CANDIDATE,
-    COMPLETION_MS,
-    JOB,
-    NONE,
-    NUM_DECISIONS,
-    NUM_STARTED,
-    TIME_MS,
-    TOTAL_CANDIDATES,
-    State,
-    new_state,
-)
+from clearsched.problems.dag_jobs.simulator.state import NONE, State, new_state
 
 CHUNK = 4096
 """Times that `cost_to_go` treats at once: bounds memory."""
@@ -137,15 +127,15 @@ def simulate(
     """Run one episode inside the compiled loop.
 
     Raises:
-        ClearschedError: the workload is malformed, or jobs were left unfinished.
+        WorkloadError: the workload is malformed.
         FeatureError: a feature or a score of the policy is not finite.
     """
     state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
     loop.run_or_raise(state, policy)
     if not is_recorded(state):
         # Lost tasks and idle answers have no bound. An episode runs the same a second time, with logs of its size.
-        rows = len(state.task_log) and int(state.scalar[NUM_STARTED])
-        state = _begin(profiles, workload, rows, len(state.decision_log) and int(state.scalar[NUM_DECISIONS]))
+        rows = len(state.task_log) and int(state.scalar[st.NUM_STARTED])
+        state = _begin(profiles, workload, rows, len(state.decision_log) and int(state.scalar[st.NUM_DECISIONS]))
         loop.run_or_raise(state, policy)
     return result_of(state)
 
@@ -195,8 +185,8 @@ def _begin(profiles: Profiles, workload: Workload, task_rows: int, decision_rows
 def is_recorded(state: State) -> bool:
     """Whether every row that was to be recorded found a place."""
     tasks, decisions = len(state.task_log), len(state.decision_log)
-    return (not tasks or state.scalar[NUM_STARTED] <= tasks) and (
-        not decisions or state.scalar[NUM_DECISIONS] <= decisions
+    return (not tasks or state.scalar[st.NUM_STARTED] <= tasks) and (
+        not decisions or state.scalar[st.NUM_DECISIONS] <= decisions
     )
 
 
@@ -207,20 +197,20 @@ def result_of(state: State) -> EpisodeResult:
     """The outcome of a state whose events have run out.
 
     Raises:
-        ClearschedError: a job is unfinished: the policy answered `none` while there were candidates.
+        ClearschedError: the episode is not over.
     """
-    completion_ms = state.job[:, COMPLETION_MS].copy()
+    completion_ms = state.job[:, st.COMPLETION_MS].copy()
     unfinished = np.flatnonzero(completion_ms == NONE)
-    decisions, tasks = int(state.scalar[NUM_DECISIONS]), int(state.scalar[NUM_STARTED])
+    decisions, tasks = int(state.scalar[st.NUM_DECISIONS]), int(state.scalar[st.NUM_STARTED])
     if len(unfinished):
         raise ClearschedError(
             f"{len(unfinished)} jobs unfinished after decision {decisions}, job {unfinished[0]} first: "
-            "the policy left executors idle while stages were waiting"
+            "there is no result before the episode is over"
         )
     if not is_recorded(state):
         raise WorkloadError(f"episode of {tasks} task starts and {decisions} decisions: its record is full")
     return EpisodeResult(
-        state.job[:, ARRIVAL_MS].copy(),
+        state.job[:, st.ARRIVAL_MS].copy(),
         completion_ms,
         decisions,
         tasks,
@@ -255,7 +245,7 @@ class Simulation:
     @property
     def time_s(self) -> float:
         """Simulated time, s."""
-        return float(self.state.scalar[TIME_MS]) / 1000
+        return float(self.state.scalar[st.TIME_MS]) / 1000
 
     def observe(self) -> Observation:
         """The pending decision as arrays for a network."""
@@ -273,8 +263,8 @@ class Simulation:
         return stage, limit
 
     def none_allowed(self) -> bool:
-        """Whether the pending decision may be answered `none`: something else is going to happen (§5)."""
-        return bool(engine.none_allowed(self.state))
+        """Whether a learned policy may answer `none` to the pending decision (§5)."""
+        return bool(none_allowed(self.state))
 
     def act(self, stage: int, limit: int = 0) -> int:
         """Answer the pending decision: `stage` (row of the state) gets executors until its job holds `limit`.
@@ -284,15 +274,15 @@ class Simulation:
         Raises:
             ActionError: the stage is no candidate, the limit is not above what the job holds, or `none` is refused.
         """
-        state, number = self.state, int(self.state.scalar[NUM_DECISIONS])
+        state, number = self.state, int(self.state.scalar[st.NUM_DECISIONS])
         if stage == NONE and self.num_candidates:
-            if not self.none_allowed():
+            if not something_pending(self.state):
                 raise ActionError(f"decision {number}: none is refused: nothing else is going to happen")
             self.num_candidates = 0
             return int(engine.commit(state, NONE, 0))
-        if not 0 <= stage < len(state.stage) or state.stage[stage, CANDIDATE] == 0 or self.num_candidates == 0:
+        if not 0 <= stage < len(state.stage) or state.stage[stage, st.CANDIDATE] == 0 or self.num_candidates == 0:
             raise ActionError(f"decision {number}: stage {stage} is no candidate")
-        held = int(executors_held(state, state.stage[stage, JOB]))
+        held = int(executors_held(state, state.stage[stage, st.JOB]))
         if limit <= held:
             raise ActionError(f"decision {number}: limit {limit} is not above the {held} executors that the job holds")
         self.num_candidates = 0
@@ -305,9 +295,9 @@ class Simulation:
 
 def with_room(state: State) -> State:
     """The state with longer logs if one of them is half full: lost tasks and idle answers have no bound."""
-    if 2 * state.scalar[NUM_STARTED] > len(state.task_log) > 0:
+    if 2 * state.scalar[st.NUM_STARTED] > len(state.task_log) > 0:
         state = state._replace(task_log=np.concatenate([state.task_log, np.zeros_like(state.task_log)]))
-    if 2 * state.scalar[NUM_DECISIONS] > len(state.decision_log) > 0:
+    if 2 * state.scalar[st.NUM_DECISIONS] > len(state.decision_log) > 0:
         state = state._replace(decision_log=np.concatenate([state.decision_log, np.zeros_like(state.decision_log)]))
     return state
 
@@ -316,7 +306,7 @@ def with_room(state: State) -> State:
 def advance_to_choice(state: State) -> int:
     """Run to the next decision with a candidate, answering `none` where there is none; 0 at the end."""
     while engine.advance(state) == engine.DECIDE:
-        if state.scalar[TOTAL_CANDIDATES] > 0:
+        if state.scalar[st.TOTAL_CANDIDATES] > 0:
             return survey(state)
         engine.commit(state, NONE, 0)
     return 0

@@ -148,7 +148,7 @@ class State(NamedTuple):
     work: np.ndarray  # float64[J, 2], ms
     arrival: np.ndarray  # int64[jobs, 2]: arrival time and profile, in order of arrival
     active: np.ndarray  # int64[J]: rows of the active jobs in order of arrival
-    bitmap: np.ndarray  # uint64[BITMAP_WORDS]: the event queue, see events.py
+    bitmap: np.ndarray  # uint64[BITMAP_WORDS]: the event queue, see compiled/wheel.py
     wheel: np.ndarray  # int32[WHEEL_SLOTS]
     node: np.ndarray  # int64[N + 1, 2]
     overflow: np.ndarray  # int64[N + 1, 3]

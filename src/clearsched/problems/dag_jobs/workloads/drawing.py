@@ -38,12 +38,12 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
     load = Load(options.executors, round(options.moving_delay_s * 1000), round(options.warmup_delay_s * 1000))
     known = survey(
         trace,
-        load if _needs_load(options) else None,
+        load if needs_load(options) else None,
         params.seed if options.split == "template" else None,
         options.arrivals == "replay" or options.split == "time",
     )
     sources = pools(options, known)
-    plans = {split: _plan(params, pool, known) for split, pool in sources.items()}
+    plans = {split: plan(options, pool, known) for split, pool in sources.items()}
     settings = {
         "num_executors": load.num_executors,
         "moving_delay_ms": load.moving_delay_ms,
@@ -63,7 +63,7 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
     return Workloads(table, settings)
 
 
-def _needs_load(options: WorkloadParams) -> bool:
+def needs_load(options: WorkloadParams) -> bool:
     """Whether the executor time of all jobs must be known, which takes a look at every stage."""
     if options.arrivals == "replay":
         return True
@@ -97,24 +97,27 @@ def draw_episodes(params: Params, draws: dict[str, Draw]) -> pa.Table:
     return pa.concat_tables(episodes).combine_chunks()
 
 
-def mean_interarrival_ms(params: Params, mean_executor_ms: float) -> float:
+def mean_interarrival_ms(options: WorkloadParams, mean_executor_ms: float) -> float:
     """Mean time between arrivals: as set, else so that jobs ask for `load` of the executors' time; 0 for a batch."""
-    if params.workload.arrivals == "batch":
+    if options.arrivals == "batch":
         return 0.0
-    if params.workload.mean_interarrival_s is not None:
-        return params.workload.mean_interarrival_s * 1000
-    return float(mean_executor_ms / (params.workload.load * params.workload.executors))
+    if options.mean_interarrival_s is not None:
+        return options.mean_interarrival_s * 1000
+    return float(mean_executor_ms / (options.load * options.executors))
 
 
-def _plan(params: Params, pool: Pool, known: Survey) -> tuple[Draw, dict[str, Any]]:
-    """How the episodes of a split are drawn, and what is to be told of them."""
-    options = params.workload
+def plan(options: WorkloadParams, pool: Pool, known: Survey) -> tuple[Draw, dict[str, Any]]:
+    """How the episodes of a split are drawn, and what is to be told of them: the one way, for files and environments.
+
+    Raises:
+        ClearschedError: no job arrives in the window of a replay, or all at once where a load is asked for.
+    """
     count = sum(map(len, pool.profiles))
     if options.arrivals == "replay":
         draw, facts = _replay(options, pool, known)
         return draw, {"profiles": count} | facts
     mean_ms = pool.mean(known.executor_ms) if len(known.executor_ms) else float("nan")
-    gap = mean_interarrival_ms(params, mean_ms)
+    gap = mean_interarrival_ms(options, mean_ms)
 
     def draw_random(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         profile = pool.draw(generator, options.jobs)

@@ -29,7 +29,7 @@ class Workloads:
 
     Attributes:
         table: schema `WORKLOADS`.
-        settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations, rules; where the
+        settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations, semantics; where the
             splits draw from different jobs or arrivals are not poisson, also `arrivals` and `splits`, which has the
             load and the mean time between arrivals of each split.
     """

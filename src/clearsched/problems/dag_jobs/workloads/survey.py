@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -82,10 +83,27 @@ def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: b
         raise ClearschedError(f"{path}: the trace is empty")
     return Survey(
         count,
-        _parts(file, count),
+        _parts(file.metadata, str(path), count),
         _joined(found.pop("executor"), np.float64),
         _joined(found.pop("template"), np.uint32),
         _joined(found.pop("arrival"), np.int64),
+    )
+
+
+def survey_compiled(profiles: Profiles, load: Load | None, arrivals: bool) -> Survey:
+    """`survey` of profiles that are in memory; their warm-up delay is compiled into them.
+
+    Raises:
+        ClearschedError: they have no arrival times where they are needed.
+    """
+    trace = profiles.trace
+    where, count = str(trace.metadata.get("source", "trace")), trace.num_profiles
+    return Survey(
+        count,
+        _parts(trace.metadata, where, count),
+        np.zeros(0) if load is None else executor_ms(profiles, load.num_executors, load.moving_delay_ms),
+        np.zeros(0, np.uint32),
+        _arrivals(trace.stages["arrival_ms"].take(trace.profile_starts[:-1]), where) if arrivals else np.zeros(0),
     )
 
 
@@ -99,12 +117,12 @@ def _joined(pieces: list[np.ndarray], kind: type) -> np.ndarray:
     return np.concatenate(pieces) if pieces else np.zeros(0, kind)
 
 
-def _parts(file: TraceFile, count: int) -> tuple[Part, ...]:
-    if "mix" not in file.metadata:
-        return (Part(str(file.metadata.get("source", "")), 1.0, count, ()),)
-    parts = parts_of(file.metadata, str(file.path))
+def _parts(metadata: Mapping[str, Any], where: str, count: int) -> tuple[Part, ...]:
+    if "mix" not in metadata:
+        return (Part(str(metadata.get("source", "")), 1.0, count, ()),)
+    parts = parts_of(dict(metadata), where)
     if sum(part.profiles for part in parts) != count:
-        raise ClearschedError(f"{file.path}: its metadata and its rows differ in the number of profiles")
+        raise ClearschedError(f"{where}: its metadata and its rows differ in the number of profiles")
     return parts
 
 
@@ -118,7 +136,7 @@ def _numbers(queries: pa.ChunkedArray, seed: int) -> np.ndarray:
     return np.frombuffer(b"".join(digests), "<u4")[encoded.indices.to_numpy()]
 
 
-def _arrivals(arrival: pa.ChunkedArray, path: Path) -> np.ndarray:
+def _arrivals(arrival: pa.ChunkedArray, path: Path | str) -> np.ndarray:
     if arrival.null_count:
         raise ClearschedError(f"{path}: has no arrival times: choose other workload.arrivals and workload.split")
     return arrival.to_numpy()

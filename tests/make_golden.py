@@ -1,7 +1,8 @@
 """Write the golden episodes of tests/golden: `python tests/make_golden.py [NAME ...]`, by hand, from the repository.
 
 An episode is a file: the cluster, the jobs out of the embedded trace, the rules (but `idling`, which heuristics are not
-bound by), and what comes out under each policy in the plain simulator (reference_simulator.py). `test_golden.py` asks the compiled simulator for the same.
+bound by), and what comes out under each policy in the plain simulator (reference_simulator.py). `test_golden.py` asks
+the compiled simulator for the same.
 
 Of each policy the file holds the completion times, and of the rows of decisions (docs/simulator.md §9) and of task
 starts the number, the first rows and the SHA-256 of all. A task row is (start_ms, duration_ms, job, stage, wave); in

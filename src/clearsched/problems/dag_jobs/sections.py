@@ -8,7 +8,7 @@ from clearsched.problems.dag_jobs.policies import HEURISTICS
 from clearsched.problems.dag_jobs.settings import heuristics, traces
 from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, section_of
-from clearsched.section import derived, one_of
+from clearsched.section import Section, derived, one_of
 
 _SUMMARIES = ". ".join(f"{name}: {source.summary}" for name, source in SOURCES.items())
 

@@ -13,6 +13,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 import seam  # noqa: E402
 
+PACKAGE = ROOT / "src" / "clearsched"
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 
 
@@ -45,5 +46,5 @@ def test_a_place_more_is_seen(tmp_path: Path) -> None:
 def test_the_rooms_that_the_page_names_are_there() -> None:
     for path in re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`", PAGE):
         if "<" not in path and not path.startswith(("tests", "benchmarks")):
-            found = [base / path for base in (ROOT, ROOT / "src/clearsched", ROOT / "src/clearsched/problems/dag_jobs")]
+            found = [base / path for base in (ROOT, ROOT / "src", PACKAGE, PACKAGE / "problems/dag_jobs")]
             assert any(place.exists() for place in found), path

@@ -42,7 +42,7 @@ FLOORS = (
 def floor_of(module: str) -> int:
     """On which floor a module lies."""
     parts = module.split(".")
-    if "settings" in parts[2:]:
+    if parts[2:3] == ["settings"] or (parts[1:2] == ["problems"] and parts[3:4] == ["settings"]):
         return next(level for level, names in enumerate(FLOORS) if SETTINGS in names)
     if parts[1:2] == ["problems"] and len(parts) > 2 and (PACKAGE / "problems" / parts[2]).is_dir():
         return next(level for level, names in enumerate(FLOORS) if "clearsched.problems.*" in names)

@@ -11,7 +11,7 @@ from clearsched.problems import policy
 from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
-from clearsched.problems.problem import Choice, Instance, Measure
+from clearsched.problems.problem import Choice, Instance, Measure, Problem
 
 if TYPE_CHECKING:
     from clearsched.compiled.scoring import Packed
@@ -112,7 +112,7 @@ class DagJobs:
         return TeacherNetwork(**sizes, none=none)
 
 
-PROBLEM = DagJobs()
+PROBLEM: Problem = DagJobs()
 
 
 def heuristic(name: str, **settings: float) -> policy.CompiledPolicy:

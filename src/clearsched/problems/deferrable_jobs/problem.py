@@ -11,7 +11,7 @@ from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.settings import HeuristicsParams, TracesParams, WorkloadParams
 from clearsched.problems.deferrable_jobs.traces.sources import SOURCES
-from clearsched.problems.problem import Choice, Figure, Heuristic, Measure, Source
+from clearsched.problems.problem import Choice, Figure, Heuristic, Measure, Problem, Source
 from clearsched.registry import Registry, load
 from clearsched.section import Section
 
@@ -140,4 +140,4 @@ class DeferrableJobsProblem:
         return SetNetwork(names, sizes["embedding"], sizes["hidden"], none, levels=False)
 
 
-PROBLEM = DeferrableJobsProblem()
+PROBLEM: Problem = DeferrableJobsProblem()

@@ -187,9 +187,8 @@ def _split(
     if not certain:
         weights = np.exp(score - np.repeat(np.maximum.reduceat(score, first), sizes))
         probability = weights / np.repeat(np.add.reduceat(weights, first), sizes)
-    columns = (features, candidate, group, score, probability)
     bounds = zip(first.tolist(), ends.tolist(), chosen.tolist(), strict=True)
-    return [Rows(*(column[a:b] for column in columns), at) for a, b, at in bounds]
+    return [Rows(features[a:b], candidate[a:b], group[a:b], score[a:b], probability[a:b], at) for a, b, at in bounds]
 
 
 def collect(decisions: Iterable[Decision], num_features: int) -> tuple[Choices, Choices]:

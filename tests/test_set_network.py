@@ -138,11 +138,11 @@ def test_scale_and_temperature() -> None:
 # In the hands of the teacher
 
 
-def cloned(net: Any, instance: Instance, episodes: list[Any], expert: Any, **settings: float) -> Epoch:
+def cloned(net: Any, instance: Instance, training: list[Any], expert: Any, **settings: float) -> Epoch:
     """Clone in place; how the last epoch went."""
     epochs: list[Epoch] = []
     params = CloneParams(**{"batch_size": 64, "learning_rate": 0.01, "dagger_rounds": 1} | settings)
-    clone(net, instance, episodes, expert, params, np.random.default_rng(0), epochs.append)
+    clone(net, instance, training, expert, params, np.random.default_rng(0), epochs.append)
     return epochs[-1]
 
 

@@ -16,6 +16,7 @@ from clearsched.files import provenance
 from clearsched.problems import find_problem
 from clearsched.problems.problem import NONE, Compiled, Episode, Instance, Lockstep
 from clearsched.teacher.policy import Weighed
+from clearsched.teacher.threads import one_thread
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -45,7 +46,8 @@ def log(
         "most": instance.most,
         "episodes": episodes,
     }
-    with open_log(out, problem, metadata) as writer, progress_bar("decisions log", sum(episodes.values())) as advance:
+    bar = progress_bar("decisions log", sum(episodes.values()))
+    with one_thread(), open_log(out, problem, metadata) as writer, bar as advance:
         for split, count in episodes.items():
             for decision in record(expert, instance, instance.split(split, count), split, advance=advance):
                 writer.add(decision)

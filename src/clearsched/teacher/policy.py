@@ -14,6 +14,7 @@ from clearsched.problems.problem import NONE, Answers, Episode, Instance, Proble
 from clearsched.teacher.choices import best, candidate_of, draw, row_of, softmax
 from clearsched.teacher.kind import TEACHER
 from clearsched.teacher.rollouts import run_lockstep
+from clearsched.teacher.threads import one_thread
 
 MODES = ("argmax", "sampled")
 LOCKSTEP = 64
@@ -71,7 +72,8 @@ class TeacherPolicy:
             running = lockstep.episode[lockstep.pending].tolist()
             return self.weigh(observation, [generators[episode] for episode in running]).answers
 
-        run_lockstep(lockstep, decide)
+        with one_thread():
+            run_lockstep(lockstep, decide)
         return list(lockstep.results())
 
     def weigh(self, observation: Any, generators: Sequence[np.random.Generator] | None = None) -> Weighed:

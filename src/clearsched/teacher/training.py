@@ -23,6 +23,7 @@ from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.imitation import Epoch, clone, demonstrate
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import improve, temperature_for
+from clearsched.teacher.threads import one_thread
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -220,19 +221,6 @@ def mean_objective(policy: Policy, instance: Instance, episodes: list[Episode]) 
     name, results = objective(instance.problem).name, policy.run(instance, episodes)
     scale_s = float(np.mean([result.scale_s for result in results]))
     return float(np.mean([result.measures[name] for result in results])), scale_s
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread and deterministic kernels: sums in one order, so the same bytes whatever the number of cores."""
-    threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(deterministic)
 
 
 @contextmanager

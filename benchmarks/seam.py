@@ -33,7 +33,12 @@ EXAMPLES = (
     Example("problem", "dag_jobs", r"dag_jobs", "problems/dag_jobs/"),
     Example("problem", "deferrable_jobs", r"deferrable_jobs", "problems/deferrable_jobs/"),
     Example("student", "boosted_trees", r"\bboosted_trees\b|BoostedTreesParams", "students/boosted_trees"),
-    Example("source", "spark-eventlog", r"spark-eventlog|\bspark_eventlog\b|SparkEventlogParams", "traces/spark_eventlog/"),
+    Example(
+        "source",
+        "spark-eventlog",
+        r"spark-eventlog|\bspark_eventlog\b|SparkEventlogParams",
+        "traces/spark_eventlog/",
+    ),
     Example("heuristic", "local_srpt", r"\blocal_srpt\b", "no file of its own"),
     Example("figure", "jct_cdf", r"\bjct_cdf\b", "figures/jct_cdf"),
     Example("feature", "job_sqrt_load", r"\bjob_sqrt_load\b", "no file of its own"),

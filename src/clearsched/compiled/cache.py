@@ -15,13 +15,19 @@ from pathlib import Path
 from clearsched.files import digest_bytes
 from clearsched.imports import PACKAGE, closure, read_texts
 
-KERNEL = "clearsched.compiled"
+COMPILES = (b"clearsched.compiled.jit", b"njit")
+"""What a file says whose functions are compiled: it names the decorators, or numba's own."""
 
 
 def compiled_sources(package: Path = PACKAGE) -> list[Path]:
-    """The files of a package that compiled code is made of: those that use the kernel, and all that they import."""
+    """The files of a package that compiled code is made of: the kernel, those that compile, and all that these import.
+
+    What only calls compiled code is none of them: a change there compiles nothing anew.
+    """
     texts = read_texts(package)
-    users = [path for path, text in texts.items() if KERNEL.encode() in text or _is_kernel(path, package)]
+    users = [
+        path for path, text in texts.items() if _is_kernel(path, package) or any(word in text for word in COMPILES)
+    ]
     return closure(users, texts, package)
 
 

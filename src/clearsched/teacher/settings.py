@@ -13,7 +13,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class NetworkParams(Section):
-    """Size of the graph network."""
+    """Size of the network."""
 
     embedding: int = Field(16, ge=1, le=512, description="width of the stage, job and cluster embeddings")
     hidden: int = Field(32, ge=1, le=1024, description="width of hidden layers")

@@ -15,9 +15,9 @@ Count = Annotated[int, Field(ge=1)]
 class NetworkParams(Section):
     """Size of the network."""
 
-    embedding: int = Field(16, ge=1, le=512, description="width of the stage, job and cluster embeddings")
+    embedding: int = Field(16, ge=1, le=512, description="width of an embedding")
     hidden: int = Field(32, ge=1, le=1024, description="width of hidden layers")
-    rounds: int = Field(4, ge=1, le=64, description="rounds of message passing from children to parents")
+    rounds: int = Field(4, ge=1, le=64, description="rounds of message passing, where the network reads a graph")
 
 
 class CloneParams(Section):

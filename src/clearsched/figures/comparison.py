@@ -76,7 +76,7 @@ def _draw_means(axes: Axes, rows: list[Row], subject: style.Subject, objective: 
     if right > left:
         axes.set_xlim(left, right + 0.16 * (right - left))  # room for the label on the right
     better = "lower is better" if objective.lower_is_better else "higher is better"
-    axes.set_xlabel(f"{with_unit(objective.label, objective.unit)}, {better}")
+    axes.set_xlabel(style.wrapped(f"{with_unit(objective.label, objective.unit)}, {better}", 48))
     style.grid(axes, "x")
 
 

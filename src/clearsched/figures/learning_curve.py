@@ -34,7 +34,7 @@ def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     for axes, name in zip(panels, phases, strict=True):
         _draw_phase(axes, name, table.filter(pc.equal(table["phase"], name)), subject.shown("teacher", "teacher").look)
     objective = subject.problem.measures[0]
-    panels[0].set_ylabel(with_unit(objective.label, metadata.get("unit", objective.unit)))
+    panels[0].set_ylabel(style.wrapped(with_unit(objective.label, metadata.get("unit", objective.unit)), 36))
     handles, labels = _legend_entries(panels)
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     rows = [list(row.values()) for row in table.to_pylist()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +152,11 @@ def save(drawing: Drawing, stem: Path, dpi: int) -> list[Path]:
         drawing.figure.savefig(temporary, format="png", dpi=dpi, metadata={"Software": None})
     write_text(paths[2], format_csv(drawing.header, drawing.rows))
     return paths
+
+
+def wrapped(text: str, characters: int) -> str:
+    """A label in lines of at most so many characters, for objectives whose names are sentences."""
+    return textwrap.fill(text, characters)
 
 
 def format_csv(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

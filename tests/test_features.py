@@ -12,9 +12,9 @@ from clearsched.compiled.features import all_finite, count_smaller, new_rows
 from clearsched.problems.dag_jobs.features import (
     FEATURE_NAMES,
     FEATURES,
-    JOB_COLUMNS,
     JOB_QUANTITIES,
     NUM_FEATURES,
+    NUM_JOB_FEATURES,
     STAGE_QUANTITIES,
     comes_before,
     docs_table,
@@ -209,7 +209,7 @@ def test_rows_are_as_many_as_asked_for() -> None:
 
 def test_definitions() -> None:
     assert len(set(FEATURE_NAMES)) == NUM_FEATURES
-    assert [name.startswith("job_") for name in FEATURE_NAMES] == [i < JOB_COLUMNS for i in range(NUM_FEATURES)]
+    assert [name.startswith("job_") for name in FEATURE_NAMES] == [i < NUM_JOB_FEATURES for i in range(NUM_FEATURES)]
     assert {feature.monotone for feature in FEATURES} == {-1, 0, 1}
     used = {name for feature in FEATURES for name in compile(feature.formula, "formula", "eval").co_names}
     assert used == set(JOB_QUANTITIES) | set(STAGE_QUANTITIES)

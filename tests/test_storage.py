@@ -275,3 +275,16 @@ def test_writing_by_the_ending_of_the_name(tmp_path: Path) -> None:
     write_trace(tmp_path / "trace.arrow", trace)
     assert (tmp_path / "trace.arrow").read_bytes().startswith(b"ARROW1")
     assert read_trace(tmp_path / "trace.arrow").stages.equals(trace.stages)
+
+
+def test_the_command_converts_there_and_back(tmp_path: Path) -> None:
+    """Parquet to Arrow to Parquet: the same trace."""
+    from typer.testing import CliRunner
+
+    from clearsched.cli import app
+
+    there, back = tmp_path / "trace.arrow", tmp_path / "trace.parquet"
+    for source, target in ((EMBEDDED, there), (there, back)):
+        answer = CliRunner().invoke(app, ["traces", "convert", str(source), "--out", str(target)])
+        assert answer.exit_code == 0, answer.output
+    assert read_trace(back).stages.equals(read_trace(EMBEDDED).stages)

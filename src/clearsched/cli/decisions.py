@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from clearsched.cli.options import OutFile, ParamsFile, TeacherFile, TraceFile, TunedFile, WorkloadsFile, print_json
+from clearsched.cli.options import OutFile, ParamsFile, TeacherFile, TraceFile, TunedFile, WorkloadsFile
 
 app = typer.Typer(name="decisions", help="The log of a policy's decisions.", no_args_is_help=True)
 
@@ -28,8 +28,4 @@ def describe(path: Annotated[Path, typer.Argument(help="Decision log, Parquet.")
     """Print counts, the share of trivial decisions, and the features' ranges."""
     from clearsched import decisions
 
-    answer = decisions.describe(path)
-    if isinstance(answer, str):
-        typer.echo(answer)
-    else:
-        print_json(answer)
+    typer.echo(decisions.describe(path))

@@ -124,6 +124,15 @@ def validate(path: Profiles) -> None:
 
 
 @app.command()
+def convert(path: Profiles, out: OutFile) -> None:
+    """Copy a trace into the other format, told by the name: Parquet is small, Arrow (.arrow) opens at once."""
+    from clearsched.problems.dag_jobs.traces import storage
+
+    storage.convert(path, out)
+    typer.echo(str(out))
+
+
+@app.command()
 def figures(
     path: Profiles,
     out: OutFolder,

@@ -167,14 +167,14 @@ FEATURES = (
 )
 NUM_FEATURES = len(FEATURES)
 FEATURE_NAMES = tuple(feature.name for feature in FEATURES)
-JOB_COLUMNS = sum(name.startswith("job_") for name in FEATURE_NAMES)
+NUM_JOB_FEATURES = sum(name.startswith("job_") for name in FEATURE_NAMES)
 """The features of the job come first: they are computed once for all candidates of the job."""
 
 WORK_OFFSET_MS = 5000.0
 """Added to a job's work left where shares are computed, so that a job about to end still counts."""
 
-_write_job = compile_columns(0, FEATURES[:JOB_COLUMNS], list(JOB_QUANTITIES))
-_write_stage = compile_columns(JOB_COLUMNS, FEATURES[JOB_COLUMNS:], list(STAGE_QUANTITIES))
+_write_job = compile_columns(0, FEATURES[:NUM_JOB_FEATURES], list(JOB_QUANTITIES))
+_write_stage = compile_columns(NUM_JOB_FEATURES, FEATURES[NUM_JOB_FEATURES:], list(STAGE_QUANTITIES))
 
 
 @allocating
@@ -266,7 +266,7 @@ def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scra
         )
         place += 1
         for c in range(count, count + candidates):
-            for column in range(JOB_COLUMNS):
+            for column in range(NUM_JOB_FEATURES):
                 rows[c, column] = rows[count, column]
             s = stages[c]
             g = stage[s, st.PROFILE_STAGE]
@@ -326,7 +326,7 @@ def describe_fault(state: State, rows: np.ndarray, stages: np.ndarray) -> str:
     # One bad number spoils the shares of all jobs. Most is wrong where it comes from, and the stage tells more there.
     row = int(wrong.sum(axis=1).argmax())
     columns = np.flatnonzero(wrong[row])
-    column = next((c for c in columns if c >= JOB_COLUMNS), columns[0])
+    column = next((c for c in columns if c >= NUM_JOB_FEATURES), columns[0])
     told = place_of(state, stages[row], f"feature {FEATURE_NAMES[column]} is {rows[row, column]}")
     return f"{told}: the durations of its profile must be finite numbers"
 

@@ -95,7 +95,7 @@ class DeferrableJobsProblem:
         Raises:
             ClearschedError: the trace is broken or does not fit the cluster.
         """
-        from clearsched.problems.deferrable_jobs.workloads.drawing import draw
+        from clearsched.problems.deferrable_jobs.workloads.sampling import draw
 
         draw(params.workload, params.seed, trace, out)
 

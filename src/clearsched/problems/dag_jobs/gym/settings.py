@@ -21,8 +21,8 @@ from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantic
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.sources import SOURCES
 from clearsched.problems.dag_jobs.traces import Trace
-from clearsched.problems.dag_jobs.workloads.drawing import Draw, needs_load, plan
 from clearsched.problems.dag_jobs.workloads.pools import pools
+from clearsched.problems.dag_jobs.workloads.sampling import Draw, needs_load, plan
 from clearsched.problems.dag_jobs.workloads.survey import Load, survey_compiled
 
 REWARDS = ("jct", "makespan")

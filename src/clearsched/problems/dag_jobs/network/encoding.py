@@ -28,7 +28,8 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _JOB_NAMES = [feature.name for feature in JOB_FEATURES]
 WORK_LEFT, STAGES_LEFT = _JOB_NAMES.index("work_left_s"), _JOB_NAMES.index("stages_left")
 DEMAND = FEATURE_NAMES.index("stage_demand")
-TO_DECIDE, JOBS, EXECUTORS = range(3)
+TOTAL_TO_DECIDE, TOTAL_JOBS, TOTAL_EXECUTORS = range(3)
+"""Columns of `graph.GLOBAL_FEATURES`."""
 
 SHARES = tuple(f"share_{power:g}" for power in POWERS)
 NODE_INPUTS = tuple(feature.name for feature in NODE_FEATURES)
@@ -109,13 +110,13 @@ def encode(graph: Graph) -> Batch:
     job_decision, candidate_decision = np.repeat(decisions, num_jobs), np.repeat(decisions, num_candidates)
     first_candidate = graph.candidate_start[:-1]
     candidate_job = graph.node_job[graph.candidate_node]
-    executors = graph.totals[:, EXECUTORS]
+    executors = graph.totals[:, TOTAL_EXECUTORS]
 
     work = graph.jobs[:, WORK_LEFT].astype(np.float64) + WORK_OFFSET_MS / 1000
     log_shares = _log_shares(work, job_decision, executors)
     held_to_share = np.log1p(np.maximum(graph.job_held, 0)[:, None] / np.exp(log_shares))
     total_work = np.bincount(job_decision, work, count)
-    to_decide = graph.totals[candidate_decision, TO_DECIDE]
+    to_decide = graph.totals[candidate_decision, TOTAL_TO_DECIDE]
     return Batch(
         nodes=float_tensor(signed_log(graph.nodes)),
         node_job=index_tensor(graph.node_job),

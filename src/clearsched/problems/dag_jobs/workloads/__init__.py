@@ -6,9 +6,9 @@ was drawn, on any number of cores.
 
 from __future__ import annotations
 
-from clearsched.problems.dag_jobs.workloads.drawing import build, mean_interarrival_ms
 from clearsched.problems.dag_jobs.workloads.episode import read_episode
 from clearsched.problems.dag_jobs.workloads.files import SPLITS, Workloads, load_inputs, read_workloads
+from clearsched.problems.dag_jobs.workloads.sampling import build, mean_interarrival_ms
 from clearsched.problems.dag_jobs.workloads.survey import executor_ms
 
 __all__ = [

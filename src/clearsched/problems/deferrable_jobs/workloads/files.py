@@ -14,7 +14,7 @@ from clearsched.problems.deferrable_jobs.settings import WeightsParams
 from clearsched.problems.deferrable_jobs.simulator.state import Episode
 from clearsched.problems.deferrable_jobs.traces.pool import Pool, read_pool
 from clearsched.problems.deferrable_jobs.workloads.capacity import forecast
-from clearsched.problems.deferrable_jobs.workloads.drawing import millicores_of, slots_of
+from clearsched.problems.deferrable_jobs.workloads.sampling import millicores_of, slots_of
 from clearsched.schemas import read_table
 
 Row = dict[str, Any]

@@ -15,7 +15,7 @@ from clearsched.compiled.feature import Feature
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import comparison, fidelity, policies, rollouts, show, text
-from clearsched.evaluation.run import metrics
+from clearsched.evaluation.evaluate import metrics
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference, standard_error
 from clearsched.problems import find_problem

@@ -29,7 +29,7 @@ def run(
     Raises:
         ClearschedError: an input is missing or broken.
     """
-    from clearsched.evaluation.run import evaluate
+    from clearsched.evaluation.evaluate import evaluate
 
     evaluate(params, trace, workloads, tuned, teacher, students, decisions, out_dir)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, add_cap_terms, cap_scores
 from clearsched.compiled.formulae import NO_FORMULA, Formula, formula_scores, write_formula
-from clearsched.compiled.jit import compiled
+from clearsched.compiled.jit import inlined
 from clearsched.compiled.trees import NO_TREES, Trees, add_scores, scores
 
 NONE = -1
@@ -35,15 +35,16 @@ class Packed(NamedTuple):
 NOTHING = Packed()
 
 
-@compiled
+@inlined
 def write_scores(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Write the scores of the first `count` rows to `values`; the next trees.BLOCK - 1 values may change too."""
     write_formula(scorer.formula, rows, count, values)
     add_scores(scorer.trees, rows, count, values)
-    add_cap_terms(scorer.caps, rows, count, values)
+    if len(scorer.caps.coefficient) > 0:
+        add_cap_terms(scorer.caps, rows, count, values)
 
 
-@compiled
+@inlined
 def best_candidate(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray, none_allowed: bool) -> int:
     """The first of the `count` rows with the highest score; NONE if none is allowed and no score is above 0; INVALID.
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clearsched.params import Params
+    from clearsched.problems.problem import Problem
 
-__all__ = ["tune"]
+__all__ = ["docs_table", "tune"]
 
 
 def tune(params: Params, trace: Path, workloads: Path, out_tuning: Path, out_tuned: Path) -> dict[str, Any]:
@@ -20,3 +21,12 @@ def tune(params: Params, trace: Path, workloads: Path, out_tuning: Path, out_tun
     from clearsched.heuristics.tuning import tune_all
 
     return tune_all(params, trace, workloads, out_tuning, out_tuned)
+
+
+def docs_table(problem: Problem) -> str:
+    """The heuristics of a problem as the Markdown table of its docs page."""
+    lines = ["| name | rule | parameters | source |", "|---|---|---|---|"]
+    for name, entry in problem.heuristics.items():
+        parameters = ", ".join(entry.parameters) if entry.shown else ""
+        lines.append(f"| `{name}` | {entry.summary} | {parameters or '–'} | {entry.source} |")
+    return "\n".join(lines) + "\n"

@@ -29,7 +29,7 @@ HEURISTICS = Registry(
             (),
             (),
             "all executors to the job with least work left, on it to the ready stage with the longest critical path",
-            "Mao et al. 2019, §7.1",
+            "after Mao et al. 2019, §7.1",
         ),
         Heuristic(
             "fair",

@@ -24,13 +24,8 @@ from clearsched.problems.deferrable_jobs import policies
 from clearsched.problems.deferrable_jobs.features import FEATURE_NAMES, FEATURES, QUANTITIES
 from clearsched.problems.deferrable_jobs.figures import timeline
 from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
-from clearsched.problems.deferrable_jobs.settings import (
-    AlibabaMarginalsParams,
-    EpisodesParams,
-    HeuristicsParams,
-    TracesParams,
-    WorkloadParams,
-)
+from clearsched.problems.deferrable_jobs.sections import HeuristicsParams, TracesParams
+from clearsched.problems.deferrable_jobs.settings import AlibabaMarginalsParams, EpisodesParams, WorkloadParams
 from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome
 from clearsched.problems.deferrable_jobs.traces import alibaba_marginals
 from clearsched.problems.deferrable_jobs.traces.pool import read_pool

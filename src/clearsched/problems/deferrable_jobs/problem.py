@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from clearsched.errors import ClearschedError
 from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
-from clearsched.problems.deferrable_jobs.settings import HeuristicsParams, TracesParams, WorkloadParams
-from clearsched.problems.deferrable_jobs.traces.sources import SOURCES
+from clearsched.problems.deferrable_jobs.sections import SECTIONS
+from clearsched.problems.deferrable_jobs.traces.sources import DEFAULT, SOURCES
 from clearsched.problems.problem import Choice, Figure, Heuristic, Measure, Problem, Source
 from clearsched.registry import Registry, load
 from clearsched.section import Section
@@ -49,11 +49,7 @@ class DeferrableJobsProblem:
     name = "deferrable_jobs"
     label = "deferrable jobs"
     summary = "when to start jobs that may wait, on the CPU capacity that on-demand work leaves"
-    sections: Mapping[str, type[Section]] = {
-        "traces": TracesParams,
-        "workload": WorkloadParams,
-        "heuristics": HeuristicsParams,
-    }
+    sections: Mapping[str, type[Section]] = SECTIONS
     overrides: Mapping[str, Any] = {}
     choices: tuple[Choice, ...] = (START,)
     measures: tuple[Measure, ...] = MEASURES
@@ -61,11 +57,11 @@ class DeferrableJobsProblem:
     yardsticks: tuple[str, ...] = ("fifo", "edf")
     baseline = "fifo"
     sources: Registry[Source] = SOURCES
-    default_source = "synthetic"
+    default_source = DEFAULT
     figures: Registry[Figure] = FIGURES
     details: tuple[str, ...] = ("jobs", "slots")
 
-    def files(self, traces: TracesParams) -> list[Path]:
+    def files(self, traces: Any) -> list[Path]:
         """No source reads a file.
 
         Raises:
@@ -83,7 +79,7 @@ class DeferrableJobsProblem:
         Raises:
             ClearschedError: the user named a file.
         """
-        traces: TracesParams = params.traces
+        traces = params.traces
         options = getattr(traces, traces.source.replace("-", "_"))
         path = None if traces.path is None else Path(traces.path)
         lines: list[tuple[str, str]] = load(f"{SOURCES[traces.source].module}:write")(path, out, options, traces.seed)

@@ -52,13 +52,9 @@ class AlibabaMarginalsParams(Section):
 class TracesParams(Section):
     """Which jobs may be deferred."""
 
-    source: Literal["synthetic", "alibaba-marginals"] = Field(
-        "synthetic", description="both are generated; alibaba-marginals has the published quantiles of a real trace"
-    )
+    source: str  # one of the registry, with a section each (sections.py)
     path: str | None = Field(None, description="no source of this problem reads a file: leave it empty")
     seed: int = Field(1, ge=0, description="seed of the generated jobs")
-    synthetic: SyntheticParams = SyntheticParams()
-    alibaba_marginals: AlibabaMarginalsParams = AlibabaMarginalsParams()
 
 
 class EpisodesParams(Section):
@@ -142,6 +138,4 @@ class ThresholdParams(Section):
 
 
 class HeuristicsParams(Section):
-    """Settings that are tried on the validation episodes; the best of each heuristic is kept."""
-
-    threshold: ThresholdParams = ThresholdParams()
+    """Settings that are tried on the validation episodes; the best of each heuristic is kept."""  # sections.py

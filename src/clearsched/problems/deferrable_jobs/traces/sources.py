@@ -6,6 +6,7 @@ from clearsched.problems.deferrable_jobs.settings import AlibabaMarginalsParams,
 from clearsched.problems.problem import Source
 from clearsched.registry import Registry
 
+DEFAULT = "synthetic"
 HERE = "clearsched.problems.deferrable_jobs.traces"
 
 SOURCES = Registry(

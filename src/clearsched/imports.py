@@ -7,6 +7,7 @@ counted names it among the entries.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -16,12 +17,18 @@ from clearsched.errors import ClearschedError
 
 PACKAGE = Path(__file__).parent
 PARAMS = "clearsched.params"
-IMPORT = re.compile(rb"^\s*(?:from|import)\s+(clearsched[\w.]*)(?:\s+import\s+(\([^)]*\)|[^\n]*))?", re.MULTILINE)
+IMPORT = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+(clearsched[\w.]*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n]*))?", re.MULTILINE
+)
 
 
 def read_texts(package: Path = PACKAGE) -> dict[Path, bytes]:
-    """Every module's file of the package, and its text."""
-    return {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
+    """Every module's file of the package, and its text, sorted."""
+    found = []
+    for folder, folders, files in os.walk(package):
+        folders[:] = [name for name in folders if name != "__pycache__"]  # it may hold thousands of compiled functions
+        found += [Path(folder, name) for name in files if name.endswith(".py")]
+    return {path: path.read_bytes() for path in sorted(found)}
 
 
 def dotted(path: Path, package: Path = PACKAGE) -> str:

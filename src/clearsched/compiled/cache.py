@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from clearsched.files import digest_bytes
@@ -24,7 +25,10 @@ def compiled_sources(package: Path = PACKAGE) -> list[Path]:
 
     What only calls compiled code is none of them: a change there compiles nothing anew.
     """
-    texts = read_texts(package)
+    return _compiled_sources(read_texts(package), package)
+
+
+def _compiled_sources(texts: Mapping[Path, bytes], package: Path) -> list[Path]:
     users = [
         path for path, text in texts.items() if _is_kernel(path, package) or any(word in text for word in COMPILES)
     ]
@@ -33,10 +37,11 @@ def compiled_sources(package: Path = PACKAGE) -> list[Path]:
 
 def cache_key(package: Path = PACKAGE) -> str:
     """The digest of names and bytes of `compiled_sources`."""
-    parts = [
-        path.relative_to(package).as_posix().encode() + b"\n" + path.read_bytes() for path in compiled_sources(package)
-    ]
-    return digest_bytes(b"\0".join(parts))
+    texts = read_texts(package)
+    sources = _compiled_sources(texts, package)
+    return digest_bytes(
+        b"\0".join(path.relative_to(package).as_posix().encode() + b"\n" + texts[path] for path in sources)
+    )
 
 
 def choose_numba_cache() -> bool:

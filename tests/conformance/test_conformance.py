@@ -137,7 +137,8 @@ def test_what_is_registered_is_there(problem: Problem) -> None:
     for entry in problem.heuristics.values():
         assert callable(load(entry.function))
         assert len(entry.parameters) == len(entry.defaults)
-        assert (entry.grid is None) == (entry.settings is None)
+        assert not entry.settings or callable(load(entry.settings).grid)
+        assert bool(entry.settings) == bool(entry.section)
         assert entry.summary and entry.source
     for source in problem.sources.values():
         assert callable(load(f"{source.module}:write"))

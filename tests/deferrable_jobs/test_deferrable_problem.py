@@ -20,7 +20,6 @@ from clearsched.compiled.scoring import Packed
 from clearsched.errors import ClearschedError
 from clearsched.figures import subject
 from clearsched.problems import find_problem
-from clearsched.problems.deferrable_jobs import policies
 from clearsched.problems.deferrable_jobs.features import FEATURE_NAMES, FEATURES, QUANTITIES
 from clearsched.problems.deferrable_jobs.figures import timeline
 from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
@@ -275,7 +274,7 @@ def test_registered_code_is_there_and_takes_its_parameters() -> None:
         function = load(entry.function).py_func
         assert function.__code__.co_varnames[: function.__code__.co_argcount] == ("state", *entry.parameters)
         assert len(entry.defaults) == len(entry.parameters)
-    grid = list(policies.threshold_grid(HeuristicsParams().threshold))
+    grid = list(HeuristicsParams().threshold.grid())
     assert {"safety": 0.0, "slack": 0.25} in grid
     assert len(grid) == 54
     for source in PROBLEM.sources.values():

@@ -28,10 +28,10 @@ def grid(problem: Problem, settings: Any) -> Iterator[tuple[str, dict[str, float
     `settings`: the section `heuristics` of params.
     """
     for name, entry in problem.heuristics.items():
-        if entry.grid is None:
+        if not entry.settings:
             yield name, {}
         else:
-            yield from ((name, dict(values)) for values in entry.grid(getattr(settings, entry.section)))
+            yield from ((name, dict(values)) for values in getattr(settings, entry.section).grid())
 
 
 def tune_all(params: Params, trace: Path, workloads: Path, out_tuning: Path, out_tuned: Path) -> dict[str, Any]:

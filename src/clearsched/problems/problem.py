@@ -9,7 +9,7 @@ Everything here is light: no numba, no torch, no file is read. `docs/new-problem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -17,10 +17,11 @@ import numpy as np
 
 from clearsched.compiled.feature import Feature
 from clearsched.registry import Look, Registry
-from clearsched.section import Section
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from clearsched.section import Section
 
 NONE = -1
 """In place of a candidate: none of these."""
@@ -74,8 +75,7 @@ class Heuristic(NamedTuple):
     summary: str  # the rule in a sentence
     source: str
     section: str = ""  # of `heuristics` in params: its grid; heuristics may share one
-    settings: type[Section] | None = None  # the model of that section
-    grid: Callable[[Any], Iterable[Mapping[str, float]]] | None = None  # from that section to the settings tried
+    settings: str = ""  # "module:class", the model of that section; its `grid()` gives the settings tried
     shown: bool = True  # whether its parameters are told in tables
 
 
@@ -86,7 +86,7 @@ class Source(NamedTuple):
     label: str
     module: str  # with a function write(path, out, options, seed)
     summary: str  # in a clause
-    settings: type[Section] | None = None  # the model of its section of `traces` in params
+    settings: str = ""  # "module:class", the model of its section of `traces` in params
 
 
 class Plot(NamedTuple):

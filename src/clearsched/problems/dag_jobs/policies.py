@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clearsched.problems.dag_jobs.settings.heuristics import CappedSrptParams, WeightedFairParams
 from clearsched.problems.problem import Heuristic
 from clearsched.registry import Look, Registry
 
 CODE = "clearsched.problems.dag_jobs.heuristics"
+GRIDS = "clearsched.problems.dag_jobs.settings.heuristics"
 
 HEURISTICS = Registry(
     "heuristic",
@@ -52,8 +52,7 @@ HEURISTICS = Registry(
             "every job a share of the executors proportional to its total work to the power alpha",
             "Mao et al. 2019, §7.1",
             "weighted_fair",
-            WeightedFairParams,
-            WeightedFairParams.grid,
+            f"{GRIDS}:WeightedFairParams",
         ),
         Heuristic(
             "wsjf",
@@ -65,8 +64,7 @@ HEURISTICS = Registry(
             "the job with least total work first, up to its weighted fair share",
             "this project, after Mao et al. 2019, §7.1",
             "weighted_fair",
-            WeightedFairParams,
-            WeightedFairParams.grid,
+            f"{GRIDS}:WeightedFairParams",
         ),
         Heuristic(
             "capped_srpt",
@@ -78,8 +76,7 @@ HEURISTICS = Registry(
             "the job with least work left first, up to m times its share of the work left to the power p",
             "this project; after SRPT, Schrage 1968",
             "capped_srpt",
-            CappedSrptParams,
-            CappedSrptParams.grid,
+            f"{GRIDS}:CappedSrptParams",
         ),
         Heuristic(
             "local_srpt",
@@ -91,8 +88,7 @@ HEURISTICS = Registry(
             "freed executors stay in their job while it has a stage to run; else as capped SRPT",
             "this project; Spark's locality with capped SRPT",
             "capped_srpt",
-            CappedSrptParams,
-            CappedSrptParams.grid,
+            f"{GRIDS}:CappedSrptParams",
         ),
     ),
 )

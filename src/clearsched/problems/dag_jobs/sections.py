@@ -8,6 +8,7 @@ from clearsched.problems.dag_jobs.policies import HEURISTICS
 from clearsched.problems.dag_jobs.settings import heuristics, traces
 from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, section_of
+from clearsched.registry import load
 from clearsched.section import Section, derived, one_of
 
 _SUMMARIES = ". ".join(f"{name}: {source.summary}" for name, source in SOURCES.items())
@@ -25,13 +26,13 @@ TracesParams = derived(
             tuple[MixPart, ...],  # type: ignore[valid-type]
             Field((), description="sources of a mix, used if `source` is mix, with their weights"),
         ),
-        **{section_of(name): source.settings for name, source in SOURCES.items() if source.settings},
+        **{section_of(name): load(source.settings) for name, source in SOURCES.items() if source.settings},
     },
 )
 
 HeuristicsParams = derived(
     heuristics.HeuristicsParams,
-    {entry.section: entry.settings for entry in HEURISTICS.values() if entry.settings is not None},
+    {entry.section: load(entry.settings) for entry in HEURISTICS.values() if entry.settings},
 )
 
 SECTIONS: dict[str, type[Section]] = {

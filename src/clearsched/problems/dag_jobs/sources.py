@@ -16,16 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.settings.sources import (
-    Alibaba2018Params,
-    AlibabaLikeParams,
-    SparkEventlogParams,
-    SyntheticParams,
-)
 from clearsched.problems.problem import Source
 from clearsched.registry import Registry
 
 _ROOM = "clearsched.problems.dag_jobs.traces"
+_SETTINGS = "clearsched.problems.dag_jobs.settings.sources"
 
 SOURCES: Registry[Source] = Registry(
     "source",
@@ -47,28 +42,28 @@ SOURCES: Registry[Source] = Registry(
             "Spark event logs",
             f"{_ROOM}.spark_eventlog",
             "the event logs of a Spark cluster, read from path",
-            SparkEventlogParams,
+            f"{_SETTINGS}:SparkEventlogParams",
         ),
         Source(
             "alibaba-2018",
             "Alibaba 2018",
             f"{_ROOM}.alibaba_2018",
             "the batch jobs of Alibaba's cluster-trace-v2018; read from path or fetched",
-            Alibaba2018Params,
+            f"{_SETTINGS}:Alibaba2018Params",
         ),
         Source(
             "alibaba-like",
             "like Alibaba 2018",
             f"{_ROOM}.alibaba_like",
             "generated jobs with the published marginals of cluster-trace-v2018",
-            AlibabaLikeParams,
+            f"{_SETTINGS}:AlibabaLikeParams",
         ),
         Source(
             "synthetic",
             "synthetic",
             f"{_ROOM}.synthetic",
             "random DAGs of a chosen shape with heavy-tailed work, generated",
-            SyntheticParams,
+            f"{_SETTINGS}:SyntheticParams",
         ),
     ),
 )

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-from clearsched.problems.deferrable_jobs.settings import ThresholdParams
 from clearsched.problems.problem import Heuristic
 from clearsched.registry import Look, Registry
 
 HERE = "clearsched.problems.deferrable_jobs.heuristics"
-
-
-def threshold_grid(settings: ThresholdParams) -> Iterator[Mapping[str, float]]:
-    """Every pair of the settings to try."""
-    return ({"safety": safety, "slack": slack} for safety in settings.safety for slack in settings.slack)
 
 
 HEURISTICS = Registry(
@@ -80,8 +72,7 @@ HEURISTICS = Registry(
             "its run, or which may wait less than `slack` times its duration; nothing if there is none",
             "this project",
             section="threshold",
-            settings=ThresholdParams,
-            grid=threshold_grid,
+            settings="clearsched.problems.deferrable_jobs.settings:ThresholdParams",
         ),
     ),
 )

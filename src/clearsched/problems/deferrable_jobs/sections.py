@@ -7,6 +7,7 @@ from pydantic import Field
 from clearsched.problems.deferrable_jobs import settings
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.traces.sources import DEFAULT, SOURCES
+from clearsched.registry import load
 from clearsched.section import Section, derived, one_of
 
 _SUMMARIES = "; ".join(f"{name}: {source.summary}" for name, source in SOURCES.items())
@@ -15,13 +16,13 @@ TracesParams = derived(
     settings.TracesParams,
     {
         "source": (one_of(SOURCES), Field(DEFAULT, description=f"where jobs come from. {_SUMMARIES}")),
-        **{name.replace("-", "_"): source.settings for name, source in SOURCES.items() if source.settings},
+        **{name.replace("-", "_"): load(source.settings) for name, source in SOURCES.items() if source.settings},
     },
 )
 
 HeuristicsParams = derived(
     settings.HeuristicsParams,
-    {entry.section: entry.settings for entry in HEURISTICS.values() if entry.settings is not None},
+    {entry.section: load(entry.settings) for entry in HEURISTICS.values() if entry.settings},
 )
 
 SECTIONS: dict[str, type[Section]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -135,6 +136,10 @@ class ThresholdParams(Section):
         min_length=1,
         description="slacks tried: a job with less of it, in durations of the job, starts all the same",
     )
+
+    def grid(self) -> Iterator[dict[str, float]]:
+        """Every pair of the settings to try."""
+        return ({"safety": safety, "slack": slack} for safety in self.safety for slack in self.slack)
 
 
 class HeuristicsParams(Section):

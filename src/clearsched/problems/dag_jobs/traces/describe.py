@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.sources import SOURCES
-from clearsched.problems.dag_jobs.traces import alibaba_like
 from clearsched.problems.dag_jobs.traces.measures import Measures, measure
 from clearsched.problems.dag_jobs.traces.sources import options_of, write
 
@@ -118,6 +117,8 @@ def load_of(measures: Measures, executors: int | None) -> dict[str, float | int 
 
 def _published(measures: Measures) -> list[dict[str, Any]] | None:
     """For generated jobs: their quantiles beside the published ones that they were drawn from."""
+    from clearsched.problems.dag_jobs.traces import alibaba_like
+
     if measures.source != alibaba_like.SOURCE:
         return None
     return list(alibaba_like.compare_with_published(measures).to_pylist())

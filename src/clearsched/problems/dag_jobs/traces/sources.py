@@ -8,9 +8,7 @@ from __future__ import annotations
 import tempfile
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.sources import SOURCES, is_pattern, section_of
@@ -18,7 +16,10 @@ from clearsched.problems.dag_jobs.traces.mixing import mix
 from clearsched.problems.dag_jobs.traces.storage import read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
 from clearsched.problems.dag_jobs.traces.trace import Trace
-from clearsched.section import Section
+from clearsched.registry import load as load_named
+
+if TYPE_CHECKING:
+    from clearsched.section import Section
 
 
 def load(source: str, path: str | Path | None = None) -> Trace:
@@ -111,11 +112,13 @@ def options_of(source: str, values: dict[str, Any]) -> Section | None:
     Raises:
         ClearschedError: an unknown option, or a value that does not fit.
     """
-    section = SOURCES[source].settings
-    if section is None:
+    if not SOURCES[source].settings:
         if values:
             raise ClearschedError(f"source {source} has no options: {', '.join(values)} given")
         return None
+    from pydantic import ValidationError
+
+    section: type[Section] = load_named(SOURCES[source].settings)
     try:
         return section.model_validate(values)
     except ValidationError as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from clearsched.problems.deferrable_jobs.settings import AlibabaMarginalsParams, SyntheticParams
 from clearsched.problems.problem import Source
 from clearsched.registry import Registry
 
 DEFAULT = "synthetic"
 HERE = "clearsched.problems.deferrable_jobs.traces"
+SETTINGS = "clearsched.problems.deferrable_jobs.settings"
 
 SOURCES = Registry(
     "source",
@@ -17,14 +17,14 @@ SOURCES = Registry(
             "synthetic",
             f"{HERE}.synthetic",
             "generated, demand and duration log-normal",
-            SyntheticParams,
+            f"{SETTINGS}:SyntheticParams",
         ),
         Source(
             "alibaba-marginals",
             "Alibaba's marginals",
             f"{HERE}.alibaba_marginals",
             "generated from the published quantiles of Alibaba's cluster-trace-v2018",
-            AlibabaMarginalsParams,
+            f"{SETTINGS}:AlibabaMarginalsParams",
         ),
     ),
 )

@@ -46,6 +46,7 @@ from clearsched.problems.dag_jobs.traces import (
 )
 from clearsched.problems.dag_jobs.traces.sources import options_of
 from clearsched.problems.dag_jobs.traces.summary import summary_of
+from clearsched.registry import load as load_named
 from clearsched.schemas import write_table
 from conftest import ROOT
 from toys import stage, toy_rows, toy_trace, work_by_hand_s
@@ -574,7 +575,8 @@ def test_a_source_is_a_module_and_an_entry() -> None:
         assert list(inspect.signature(module.write).parameters) == ["path", "out", "options", "seed"]
         assert source.summary and not source.summary.endswith(".")
         assert section_of(name) == name.replace("-", "_")
-        assert isinstance(options_of(name, {}), source.settings or type(None))
+        model = load_named(source.settings) if source.settings else type(None)
+        assert isinstance(options_of(name, {}), model)
     assert DEFAULT in SOURCES
 
 

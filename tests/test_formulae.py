@@ -187,7 +187,7 @@ def test_a_written_formula_reads_back_the_same(tmp_path: Path) -> None:
         ({"limit": float("inf")}, "limit: constant: a finite number expected, not inf"),
         ({"limit": {"trees": []}}, r"limit\.trees: a list of trees expected"),
         ({"limit_rules": []}, "either 'limit_rules' or 'limit'"),
-        ({"kind": "formulas"}, 'an object with "kind": "student" or "formula" expected'),
+        ({"kind": "formulas"}, 'an object with "kind": "student", "searched" or "formula" expected'),
         ({"name": 3}, "name: a text expected"),
     ],
 )

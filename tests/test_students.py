@@ -26,6 +26,8 @@ from clearsched.problems.problem import NONE, Choice, Measure, objective
 from clearsched.registry import load
 from clearsched.scorers.conditions import Condition, Rule, as_list, first_rule
 from clearsched.scorers.formula import WeightedSum
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.text import render
 from clearsched.students import limit_tree, load_policy, polishing, ranking
 from clearsched.students.assembly import assemble, none_place, numbered
 from clearsched.students.bench import Bench, smallest_good, worse_by
@@ -33,11 +35,9 @@ from clearsched.students.dataset import Dataset, best_rows, ranks, subset, witho
 from clearsched.students.fitting import check_log, improve
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.mining import Mined
-from clearsched.students.policy import Student
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.settings import BoostedTreesParams, LimitTreeParams, RankingParams, RuleListParams
 from clearsched.students.task import Task
-from clearsched.students.text import render
 from random_trees import SIGNS, tree_scores
 from toys import stage, toy_trace, toy_workload
 
@@ -610,7 +610,7 @@ def test_none_is_never_answered_when_it_is_refused(weight):
     """A student that always idles ends its episodes: the simulator takes its best candidate when nothing else comes."""
     instance = Toys(idling=True)
     scorers = {"stage": WeightedSum({"constant": weight}), "limit": WeightedSum({"constant": 0.3})}
-    student = Student("test", PROBLEM, scorers, none=True)
+    student = ScoredPolicy("test", PROBLEM, scorers, none=True)
     lockstep, answered = instance.lockstep(instance.split("validation")), set()
     while lockstep.advance():
         seen, answers = lockstep.observe(), lockstep.ask(student.compiled)

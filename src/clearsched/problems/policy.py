@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Compiled, Episode, Instance, Problem
 
-KINDS = ("heuristic", "teacher", "student")
+KINDS = ("heuristic", "searched", "teacher", "student")
 """The kinds of policy, in the order in which they are told."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clearsched.problems.problem import Problem
-    from clearsched.students.policy import Student
+    from clearsched.scorers.policy import ScoredPolicy
 
 __all__ = ["fit", "load_policy", "show"]
 
@@ -35,13 +35,13 @@ def fit(
     return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir)
 
 
-def load_policy(path: str | Path, problem: Problem | None = None) -> Student:
+def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolicy:
     """Read a student's JSON, of any problem unless one is given.
 
     Raises:
-        ClearschedError: see `students.policy.load_policy`.
+        ClearschedError: see `scorers.policy.load_policy`.
     """
-    from clearsched.students import policy
+    from clearsched.scorers import policy
 
     return policy.load_policy(path, problem)
 
@@ -52,6 +52,6 @@ def show(path: str | Path) -> str:
     Raises:
         ClearschedError: see `load_policy`.
     """
-    from clearsched.students.text import render
+    from clearsched.scorers.text import render
 
     return render(load_policy(path))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.trees import TreeSum
 from clearsched.students import ranking
 from clearsched.students.levels import with_level
-from clearsched.students.policy import Student
 from clearsched.students.task import Task
 
 
-def learn(task: Task) -> Student:
+def learn(task: Task) -> ScoredPolicy:
     """Fit the trees, then the level."""
     trees = ranking.learn(
         task.dataset.rank, task.rank.features, task.settings, task.seed, monotone=task.settings.monotone

@@ -16,13 +16,13 @@ from clearsched.files import provenance, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Episode, Instance, Problem, objective
 from clearsched.registry import load
+from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
+from clearsched.scorers.text import render
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.policy import Student
 from clearsched.students.task import Task
-from clearsched.students.text import render
 
 TRIAL_EPISODES = 16
 """Training episodes on which the variants of a fit are compared in closed loop, at most."""
@@ -30,7 +30,7 @@ TRIAL_EPISODES = 16
 DIGITS = 6
 """Digits of the measure that a student's file tells."""
 
-Learn = Callable[[Task], Student]
+Learn = Callable[[Task], ScoredPolicy]
 
 
 def fit_one(
@@ -86,7 +86,7 @@ def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: 
             )
 
 
-def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) -> Student:
+def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) -> ScoredPolicy:
     """The best of a student learned from the log and of those learned again from where it went (DAgger).
 
     The rounds are compared in closed loop by the problem's objective on the validation episodes.
@@ -116,7 +116,7 @@ def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) 
     return _with_evidence(best, task.dataset, {f"validation_{task.bench.measure.name}": values})
 
 
-def _with_visits(task: Task, expert: Any, episodes: list[Episode], student: Student) -> Dataset:
+def _with_visits(task: Task, expert: Any, episodes: list[Episode], student: ScoredPolicy) -> Dataset:
     """The decisions so far and the expert's answers where the student went."""
     from clearsched.decisions.recording import record  # it brings torch
 
@@ -124,7 +124,7 @@ def _with_visits(task: Task, expert: Any, episodes: list[Episode], student: Stud
     return task.dataset.with_decisions(record(expert, instance, episodes, "train", actor=student.compiled))
 
 
-def _with_evidence(student: Student, dataset: Dataset, found: dict[str, Any]) -> Student:
+def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any]) -> ScoredPolicy:
     """How the student did, and how often its rules apply: share of the candidates, of the decisions for the level."""
     rows = {"rank": without_none(dataset.rank).features}
     if dataset.level is not None:

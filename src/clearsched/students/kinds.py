@@ -15,7 +15,7 @@ class StudentKind(NamedTuple):
     name: str
     label: str
     look: Look
-    module: str  # with `learn(task: students.task.Task) -> Student`
+    module: str  # with `learn(task: students.task.Task) -> ScoredPolicy`
     settings: type[Section]  # the model of its section of `students` in params
     summary: str
 

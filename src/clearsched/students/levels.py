@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from clearsched.scorers.conditions import Rule
+from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.students import limit_tree
 from clearsched.students.bench import smallest_good
-from clearsched.students.policy import Student, names_of
 from clearsched.students.task import Task
 
 TOLERANCE = 0.001
@@ -19,7 +19,7 @@ def largest(task: Task) -> Scorer | None:
     return _scorer(task, limit_tree.learn(task.dataset, _leaves(task))) if task.level else None
 
 
-def with_level(task: Task, rank: Scorer) -> Student:
+def with_level(task: Task, rank: Scorer) -> ScoredPolicy:
     """The student with the smallest tree for its level that schedules nearly as well as the best one."""
     if task.level is None:
         return task.student(rank, None)

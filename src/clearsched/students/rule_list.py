@@ -10,13 +10,13 @@ import numpy as np
 from clearsched.decisions.choices import Choices
 from clearsched.problems.problem import Choice
 from clearsched.scorers.conditions import Rule
+from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.students import ranking
 from clearsched.students.assembly import assemble, numbered
 from clearsched.students.dataset import subset
 from clearsched.students.levels import largest, with_level
 from clearsched.students.mining import mine
-from clearsched.students.policy import Student
 from clearsched.students.polishing import polish
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.settings import RuleListParams
@@ -26,7 +26,7 @@ MAX_DECISIONS = 3000
 """Decisions that a list is fitted on, evenly taken from all: imodels' trees take seconds on more."""
 
 
-def learn(task: Task) -> Student:
+def learn(task: Task) -> ScoredPolicy:
     """Distil the list from the scores of boosted trees, polish it, fit the level."""
     settings, rank, level = task.settings, task.dataset.rank, largest(task)
 

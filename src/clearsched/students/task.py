@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from clearsched.problems.problem import Choice, Problem
+from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import Scorer
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
-from clearsched.students.policy import Student, names_of
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Task:
         """The choice of a level, where the problem has one."""
         return next((choice for choice in self.problem.choices if choice.form == "level"), None)
 
-    def student(self, rank: Scorer, level: Scorer | None) -> Student:
+    def student(self, rank: Scorer, level: Scorer | None) -> ScoredPolicy:
         """The student of two scorers; `level` is None where the problem has no such choice."""
         scorers = {self.rank.name: rank}
         if self.level is not None and level is not None:
             scorers[self.level.name] = level
-        return Student(self.name, self.problem, scorers, self.dataset.none)
+        return ScoredPolicy(self.name, self.problem, scorers, self.dataset.none)

@@ -1,4 +1,4 @@
-"""A student, or a policy that somebody wrote: a scorer a choice; JSON in, compiled policy out."""
+"""A policy that scores: a student, a searched policy, or one that somebody wrote. JSON in, compiled policy out."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
+from clearsched.scorers.older import renewed
 from clearsched.scorers.scorer import Scorer, read_scorer
-from clearsched.students.older import renewed
 
-KINDS = ("student", "formula")
+KINDS = ("student", "searched", "formula")
 """What the key `kind` of a file may say: a formula is a student that somebody wrote."""
 
 
 @dataclass(frozen=True)
-class Student:
-    """A readable policy: what answers each choice of its problem.
+class ScoredPolicy:
+    """What answers each choice of its problem.
 
     Attributes:
         name: what tables call it.
@@ -33,6 +33,7 @@ class Student:
         none: whether "none of these" is an answer: its score is 0, so a candidate must have more.
         evidence: what the file says beside the policy: the most that a level can be, how its fit went, provenance.
         where: begins an error.
+        kind: student, or searched: found by `clearsched search`.
     """
 
     name: str
@@ -41,13 +42,13 @@ class Student:
     none: bool = False
     evidence: Mapping[str, Any] = field(default_factory=dict)
     where: str = "student"
+    kind: str = "student"
 
-    kind = "student"
     mode = "argmax"
 
     @property
     def settings(self) -> dict[str, float]:
-        """A student has no tuned parameters."""
+        """Its numbers are its own: none is told beside its name."""
         return {}
 
     @property
@@ -97,7 +98,7 @@ class Student:
 
     def write(self, path: str | Path) -> None:
         """Write the policy's JSON, atomically."""
-        content: dict[str, Any] = {"name": self.name, "kind": "student", "problem": self.problem.name}
+        content: dict[str, Any] = {"name": self.name, "kind": self.kind, "problem": self.problem.name}
         content["none"] = self.none
         units: dict[str, str] = {}
         for choice in self.problem.choices:
@@ -114,7 +115,7 @@ def names_of(choice: Choice) -> tuple[str, ...]:
     return tuple(feature.name for feature in choice.features)
 
 
-def load_policy(path: str | Path, problem: Problem | None = None) -> Student:
+def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolicy:
     """Read and check the JSON of a student or formula; conditions, thresholds and weights count as they stand there.
 
     Without `name` the file's name stands in, without `problem` the first problem, without `none` the policy never
@@ -132,7 +133,7 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> Student:
     content = read_json(path)
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind not in KINDS:
-        raise ClearschedError(f'{path}: no student: an object with "kind": "student" or "formula" expected')
+        raise ClearschedError(f'{path}: no policy: an object with "kind": "student", "searched" or "formula" expected')
     name = content.get("name", path.stem)
     if not isinstance(name, str) or not name:
         raise ClearschedError(f"{path}: name: a text expected")
@@ -145,7 +146,8 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> Student:
         scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
     known = {"name", "kind", "problem", "none", "units", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
-    student = Student(name, problem, scorers, content.get("none", False), evidence, str(path))
+    told = "searched" if kind == "searched" else "student"
+    student = ScoredPolicy(name, problem, scorers, content.get("none", False), evidence, str(path), told)
     if not isinstance(student.none, bool) or (student.none and not student.rank.none):
         raise ClearschedError(
             f"{path}: none: true or false expected, and true only where {student.rank.name!r} has such an answer"

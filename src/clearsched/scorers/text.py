@@ -1,19 +1,20 @@
-"""A student written out for a person: how each choice is answered, and what the features mean, with units."""
+"""A policy that scores, written out for a person: how each choice is answered, what features mean, with units."""
 
 from __future__ import annotations
 
 from clearsched.scorers import words
-from clearsched.students.policy import Student
+from clearsched.scorers.policy import ScoredPolicy
 
 
-def render(student: Student) -> str:
+def render(policy: ScoredPolicy) -> str:
     """The policy as text; its numbers are those that run."""
-    facts = {"most": student.evidence.get("most", 0), "none": student.none}
-    lines = [f"Student {student.name}", "=" * (8 + len(student.name))]
+    facts = {"most": policy.evidence.get("most", 0), "none": policy.none}
+    title = f"{policy.kind.capitalize()} {policy.name}"
+    lines = [title, "=" * len(title)]
     used: set[str] = set()
     features = {}
-    for choice in student.problem.choices:
-        scorer = student.scorers[choice.name]
+    for choice in policy.problem.choices:
+        scorer = policy.scorers[choice.name]
         lines += ["", *scorer.render(choice, facts)]
         used |= set(scorer.used)
         features.update({feature.name: feature for feature in choice.features})

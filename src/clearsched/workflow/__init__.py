@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from clearsched.figures.kinds import figures_of
 from clearsched.imports import PACKAGE, code_of
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Figure, Problem
+from clearsched.problems.problem import Figure, Problem, objectives
 from clearsched.students.kinds import STUDENTS
 
 if TYPE_CHECKING:
@@ -27,11 +27,21 @@ def tables_of(problem: Problem) -> tuple[str, ...]:
     return ("episodes", "comparison", "fidelity", *problem.details)
 
 
+def objective_of(params: Params) -> str:
+    """The name of what a scenario's policies are made for; a problem of one objective need not ask for it."""
+    default = objectives(find_problem(params.problem))[0].name
+    return str(getattr(params.workload, "objective", default))
+
+
 def figures_drawn(params: Params) -> dict[str, Figure]:
-    """The figures that a scenario has, by name: some are of one source of jobs alone."""
-    figures = figures_of(find_problem(params.problem))
-    source = params.traces.source
-    return {name: figure for name, figure in figures.items() if not figure.sources or source in figure.sources}
+    """The figures that a scenario has, by name: some are of one source of jobs or of one objective alone."""
+    problem = find_problem(params.problem)
+    figures, source, objective = figures_of(problem), params.traces.source, objective_of(params)
+    return {
+        name: figure
+        for name, figure in figures.items()
+        if (not figure.sources or source in figure.sources) and figure.objective in ("", objective)
+    }
 
 
 def inputs_of(figure: Figure, students: Iterable[str]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from clearsched.problems.problem import Figure, Measure, Problem, objectives
 from clearsched.registry import Registry
 
@@ -17,6 +19,22 @@ FIGURES: Registry[Figure] = Registry(
     ),
 )
 """Beside these every problem has its comparison, whose name comes from the objective."""
+
+_EVALUATION = ("evaluation/comparison.parquet", "evaluation/episodes.parquet")
+
+COMPARED: Registry[Figure] = Registry(
+    "figure of several scenarios",
+    (
+        Figure("data_sets", "data sets side by side", f"{ROOM}.data_sets", _EVALUATION),
+        Figure("objectives", "one objective against another", f"{ROOM}.objectives", _EVALUATION),
+    ),
+)
+"""Figures of several scenarios: modules with `draw_folders(folders) -> Drawing`."""
+
+
+def compared_figures(objectives: Collection[str]) -> list[Figure]:
+    """The figures that scenarios of these objectives have together."""
+    return [figure for figure in COMPARED.values() if figure.name != "objectives" or len(set(objectives)) > 1]
 
 
 def comparison_figure(measure: Measure) -> Figure:

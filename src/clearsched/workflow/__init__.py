@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearsched.figures.kinds import figures_of
+from clearsched.figures.kinds import COMPARED, compared_figures, figures_of
 from clearsched.imports import PACKAGE, code_of
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Figure, Problem, objectives
@@ -42,6 +42,11 @@ def figures_drawn(params: Params) -> dict[str, Figure]:
         for name, figure in figures.items()
         if (not figure.sources or source in figure.sources) and figure.objective in ("", objective)
     }
+
+
+def figures_compared(scenarios: Iterable[Params]) -> list[Figure]:
+    """The figures that several scenarios have together."""
+    return compared_figures([objective_of(params) for params in scenarios])
 
 
 def inputs_of(figure: Figure, students: Iterable[str]) -> list[str]:
@@ -88,7 +93,7 @@ _COMMANDS = {
 def _drawing(rule: str, figures: Mapping[str, Figure]) -> list[str]:
     """What draws the figure of a rule."""
     if rule == "figures_compare":
-        return ["clearsched.figures:compare"]
+        return ["clearsched.figures:compare", *(f"{figure.module}:draw_folders" for figure in COMPARED.values())]
     figure = figures[rule.removeprefix("figures_draw_")]
     return ["clearsched.figures:draw", f"{figure.module}:draw", *([figure.measure] if figure.measure else [])]
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clearsched import evaluation, figures, heuristics, schemas, teacher
+from clearsched import decisions, evaluation, figures, heuristics, schemas, students, teacher
+from clearsched.decisions.summary import describe, summarise
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json
 from clearsched.params import defaults, parse
@@ -52,8 +53,15 @@ def test_each_objective_is_tuned_trained_for_and_compared(name: str, objective: 
     """From params to the table: the stages ask the episodes' file for the objective."""
     problem, case = find_problem(name), dict(CASES[name].params)
     case["workload"] = {**case["workload"], "objective": objective}
-    known = [*problem.heuristics, "teacher"]
-    params = stage_params(name, **case, teacher=TEACHER, evaluation={"policies": known, "bootstrap": 50})
+    known = [*problem.heuristics, "teacher", "boosted_trees"]
+    params = stage_params(
+        name,
+        **case,
+        teacher=TEACHER,
+        decisions={"episodes": 2, "held_out": 1},
+        students={"boosted_trees": {"trees": 3, "depth": 2}, "dagger_rounds": 0},
+        evaluation={"policies": known, "bootstrap": 200},
+    )
     trace, workloads, tuned = (tmp_path / file for file in ("trace.parquet", "workloads.parquet", "tuned.json"))
     problem.build(params, trace)
     problem.draw(params, trace, workloads)
@@ -72,13 +80,20 @@ def test_each_objective_is_tuned_trained_for_and_compared(name: str, objective: 
     assert told["teacher"] <= told["clone"]
     assert read_table(tmp_path / "learning_curve.parquet", LEARNING_CURVE)[1]["measure"] == objective
 
-    out = tmp_path / "evaluation"
-    evaluation.run(params, trace, workloads, tuned, tmp_path / "teacher.safetensors", [], workloads, out)
+    log, out = tmp_path / "decisions.parquet", tmp_path / "evaluation"
+    decisions.log(params, trace, workloads, tuned, found["best"], log)
+    assert summarise(log)["objective"] == objective and f" for {objective} " in " ".join(describe(log).split())
+    fitted = []
+    if objective in ("makespan_s", "missed_share"):
+        fitted = [students.fit(params, "boosted_trees", trace, workloads, tuned, found["best"], log, tmp_path)]
+        assert len(students.load_policy(fitted[0]).evidence[f"validation_{objective}"]) == 1
+
+    evaluation.run(params, trace, workloads, tuned, tmp_path / "teacher.safetensors", fitted, log, out)
     table, metadata = read_table(out / "comparison.parquet", COMPARISON)
     rows = table.to_pylist()
     assert metadata["objective"] == rows[0]["measure"] == objective
     first = [row["mean"] for row in rows if row["measure"] == objective]
-    assert len(first) == len(known) and first == sorted(first)
+    assert len(first) == len(problem.heuristics) + 1 + len(fitted) and first == sorted(first)
     compared = {measure.name for measure in problem.measures if measure.compared} | {objective}
     assert {row["measure"] for row in rows} == compared
     label = instance.objective.label
@@ -178,8 +193,8 @@ def test_the_best_policy_for_the_makespan_is_not_the_best_for_the_jct() -> None:
     found = {name: heuristic(DAG_JOBS, name).run(cluster, [episode])[0].measures for name in DAG_JOBS.heuristics}
     by_jct = min(found, key=lambda name: found[name]["jct_s"])
     by_makespan = min(found, key=lambda name: found[name]["makespan_s"])
-    assert (found[by_jct]["jct_s"], found[by_jct]["makespan_s"]) == (0.022, 0.05)
-    assert (found[by_makespan]["jct_s"], found[by_makespan]["makespan_s"]) == (0.026, 0.04)
+    assert (found[by_jct]["jct_s"], found[by_jct]["makespan_s"]) == pytest.approx((0.022, 0.05))
+    assert (found[by_makespan]["jct_s"], found[by_makespan]["makespan_s"]) == pytest.approx((0.026, 0.04))
 
 
 def test_episodes_that_name_no_objective_or_another_are_refused(tmp_path: Path) -> None:

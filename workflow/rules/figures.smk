@@ -5,6 +5,7 @@ FIGURES = {name: figures_drawn(params) for name, params in SCENARIOS.items()}
 COMPARED = ["results/figures/data_sets.svg"] if MANY else []
 RESULTS = [
     *(f"results/{name}/figures/{figure}.svg" for name, figures in FIGURES.items() for figure in figures),
+    *in_each(*(f"search/{family}.txt" for family in FAMILIES)),
     *in_each(*(f"students/{student}.txt" for student in STUDENTS)),
     *in_each("evaluation/comparison.txt", "evaluation/metrics.json"),
     *COMPARED,

@@ -16,6 +16,7 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.figures.settings import FiguresParams
 from clearsched.problems import DEFAULT, find_problem
+from clearsched.search.settings import SearchParams
 from clearsched.section import Section
 from clearsched.students.settings import StudentsParams
 from clearsched.teacher.settings import TeacherParams
@@ -39,6 +40,7 @@ class Params(Section):
     traces: Any  # these three are the problem's own: models of another type each
     workload: Any
     heuristics: Any
+    search: SearchParams
     teacher: TeacherParams
     decisions: DecisionsParams
     students: StudentsParams
@@ -78,6 +80,7 @@ class Params(Section):
     def inconsistency(self) -> tuple[str, object, str] | None:
         """What two sections contradict each other in: the key's path, its value, what is allowed."""
         for path, episodes, split in (
+            ("search.episodes", self.search.episodes, "train"),
             ("teacher.clone.episodes", self.teacher.clone.episodes, "train"),
             ("teacher.improve.sequences", self.teacher.improve.sequences, "train"),
             ("decisions.episodes", self.decisions.episodes, "train"),
@@ -88,6 +91,7 @@ class Params(Section):
             if episodes > most:
                 return path, episodes, f"at most workload.episodes.{split}, which is {most}"
         for path, names in (
+            ("search.families", self.search.families),
             ("students.names", self.students.names),
             ("evaluation.policies", self.evaluation.policies),
         ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Heuristic
+from clearsched.problems.problem import Family, Heuristic
 from clearsched.registry import Look, Registry
 
 CODE = "clearsched.problems.dag_jobs.heuristics"
@@ -92,6 +92,9 @@ HEURISTICS = Registry(
         ),
     ),
 )
+
+FAMILIES: Registry[Family] = Registry("family", ())
+"""Forms of policy of this problem's own that `clearsched search` finds the numbers of."""
 
 CODES = {name: code for code, name in enumerate(HEURISTICS)}
 """How the compiled loop calls them."""

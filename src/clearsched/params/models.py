@@ -80,7 +80,6 @@ class Params(Section):
     def inconsistency(self) -> tuple[str, object, str] | None:
         """What two sections contradict each other in: the key's path, its value, what is allowed."""
         for path, episodes, split in (
-            ("search.episodes", self.search.episodes, "train"),
             ("teacher.clone.episodes", self.teacher.clone.episodes, "train"),
             ("teacher.improve.sequences", self.teacher.improve.sequences, "train"),
             ("decisions.episodes", self.decisions.episodes, "train"),

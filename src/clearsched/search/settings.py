@@ -22,6 +22,9 @@ class SearchParams(Section):
     )
     restarts: int = Field(5, ge=1, le=100, description="searches from other starts, with other training seeds")
     episodes: int = Field(
-        16, ge=1, description="training episodes that each candidate of a generation runs; the next one takes others"
+        16,
+        ge=1,
+        description="training episodes that each candidate of a generation runs, or all there are; the next generation "
+        "takes the next ones",
     )
     population: int = Field(16, ge=4, le=10_000, description="candidates of a generation")

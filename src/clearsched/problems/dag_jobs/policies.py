@@ -93,7 +93,18 @@ HEURISTICS = Registry(
     ),
 )
 
-FAMILIES: Registry[Family] = Registry("family", ())
+FAMILIES = Registry(
+    "family",
+    (
+        Family(
+            "stay_and_move",
+            "stay-and-move",
+            Look("#D55E00", "o"),
+            "clearsched.problems.dag_jobs.families:program",
+            "executors stay in their job below a cap, else move to the smallest job below another, else idle or remain",
+        ),
+    ),
+)
 """Forms of policy of this problem's own that `clearsched search` finds the numbers of."""
 
 CODES = {name: code for code, name in enumerate(HEURISTICS)}

@@ -51,7 +51,7 @@ def search_one(params: Params, family: str, trace: Path, workloads: Path, tuned:
     entry = families_of(problem)[family]
     instance = problem.open(trace, workloads)
     reference = tuned_heuristic(problem, "best", tuned)
-    measure = objective(problem)
+    measure = instance.objective
     settings = params.search
     episodes = instance.split("train"), instance.split("validation")
     with _progress(entry.label, settings) as tell:

@@ -52,12 +52,12 @@ def settings(**chosen: Any) -> SearchParams:
 
 
 def one_machine() -> tuple[DagJobsInstance, list[Any], float]:
-    """Jobs of 1 to 9 tasks in one stage, all there from the start, one executor; the least mean JCT in s, by hand.
+    """Jobs of 1 to 81 tasks in one stage, all there from the start, one executor; the least mean JCT in s, by hand.
 
     A job takes 100 ms to move to, 50 ms for its first task, 10 ms for each after it; the shortest first is optimal (W.
     E. Smith 1956).
     """
-    sizes = np.arange(1, 10)
+    sizes = np.arange(1, 10) ** 2
     drawn = Workloads(pa.table({}), {"num_executors": 1, "semantics": {"idling": False}})
     instance = DagJobsInstance(compile_profiles(toy_trace([[stage(int(size))] for size in sizes])), drawn)
     generator = np.random.default_rng(3)
@@ -89,7 +89,12 @@ def test_weights_find_when_to_wait() -> None:
     case = CASES["deferrable_jobs"]
     instance, episode = case.toy()
     instance = SimpleNamespace(  # without files, and so without facts of them
-        problem=DEFERRABLE, most=0, none=True, simulate=instance.simulate, lockstep=instance.lockstep
+        problem=DEFERRABLE,
+        objective=DEFERRABLE.measures[0],
+        most=0,
+        none=True,
+        simulate=instance.simulate,
+        lockstep=instance.lockstep,
     )
     fifo = heuristic_of(DEFERRABLE, "fifo")
     assert fifo.run(instance, [episode])[0].measures["cost"] > case.optimum + 0.01

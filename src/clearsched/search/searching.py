@@ -16,7 +16,7 @@ from clearsched.files import provenance, write_text
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, objective
+from clearsched.problems.problem import Episode, Instance
 from clearsched.problems.programs import Program
 from clearsched.registry import load
 from clearsched.schemas import SEARCH_CURVE, write_table
@@ -95,7 +95,7 @@ def search(
     """
     problem = instance.problem
     entry = families_of(problem)[family]
-    measure = objective(problem)
+    measure = instance.objective
     compiled: Any = reference
     with trials(instance, measure, threads) as runs:
         costs = runs.cost([reference], [*train, *validation])[0]

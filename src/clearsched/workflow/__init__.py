@@ -24,7 +24,7 @@ RUNS = ("open", "choices", "measures", "heuristics", "compile", "compile_heurist
 
 def tables_of(problem: Problem) -> tuple[str, ...]:
     """The tables that an evaluation writes."""
-    return ("episodes", "comparison", "fidelity", *problem.details)
+    return ("episodes", "comparison", "fidelity", "bounds", "seeds", *problem.details)
 
 
 def figures_drawn(params: Params) -> dict[str, Figure]:

@@ -27,6 +27,7 @@ FLOORS = (
     ("clearsched.params",),
     ("clearsched.figures.style",),
     ("clearsched.problems.*",),
+    ("clearsched.shipped",),
     ("clearsched.heuristics",),
     ("clearsched.teacher",),
     ("clearsched.decisions",),

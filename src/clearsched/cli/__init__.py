@@ -18,6 +18,7 @@ from clearsched.cli import (
     heuristics,
     params,
     problems,
+    shipped,
     simulate,
     students,
     teacher,
@@ -35,7 +36,7 @@ app = typer.Typer(
 )
 app.command("simulate")(simulate.simulate)
 app.command("problems")(problems.problems)
-for module in (params, traces, heuristics, teacher, decisions, students, evaluation, figures):
+for module in (params, traces, heuristics, teacher, decisions, students, evaluation, figures, shipped):
     app.add_typer(module.app)
 
 

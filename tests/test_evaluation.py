@@ -64,12 +64,13 @@ class Runner(NamedTuple):
 
     def run(self, instance: object, episodes: list[object], *, record: bool = False) -> list[Result]:
         """One episode's time in each."""
-        return [Result({"jct_s": 1.0, "makespan_s": 1.0, "num_tasks": 1}) for _ in episodes]
+        return [Result(dict.fromkeys((measure.name for measure in DAG_JOBS.measures), 1.0)) for _ in episodes]
 
 
 def rollout(name: str, kind: str, times: list[float], settings: Mapping[str, float] | None = None) -> rollouts.Rollout:
     """One of DAG jobs with the mean JCT of each episode."""
-    results = [Result({"jct_s": time, "makespan_s": 2 * time, "num_tasks": 1.0}) for time in times]
+    others = {"jct_p95_s": 1.0, "slowdown": 1.0, "num_tasks": 1.0}
+    results = [Result({"jct_s": time, "makespan_s": 2 * time, **others}) for time in times]
     return rollouts.Rollout(Runner(name, kind, settings or {}), results, DAG_JOBS.measures)
 
 
@@ -287,7 +288,7 @@ def test_three_or_four_digits_matter(largest: float, places: int) -> None:
 def test_metrics_are_told_by_measure() -> None:
     table = comparison.compare(SHOP, shop_runs(), "first", BOOTSTRAP)
     row = {"policy": "rule_list", "choice": "order", "decisions_of": "all", "decisions": 9, "top1": 1 / 3}
-    found = metrics(SHOP, table, FIDELITY.empty_table().from_pylist([row], schema=FIDELITY))
+    found = metrics(table, FIDELITY.empty_table().from_pylist([row], schema=FIDELITY))
     assert found["large"] == {
         "gain": 0.3, "ci_low": 0.3, "ci_high": 0.3, "difference_percent": -40.0, "late_share": 0.25, "power_kw": 30.0
     }  # fmt: skip
@@ -301,7 +302,7 @@ def test_episodes_have_a_column_for_each_measure() -> None:
 
 
 def test_policies_of_the_same_name_and_missing_episodes_are_refused() -> None:
-    fair, instance = Runner("fair", "heuristic", {}), SimpleNamespace()
+    fair, instance = Runner("fair", "heuristic", {}), SimpleNamespace(objective=DAG_JOBS.measures[0])
     with pytest.raises(ClearschedError, match="twice"):
         rollouts.roll_out(DAG_JOBS, [fair, fair], instance, [object()])  # type: ignore[arg-type]
     with pytest.raises(ClearschedError, match="no test episodes"):

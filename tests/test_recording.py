@@ -251,7 +251,7 @@ def with_failure() -> Recording:
     tasks = np.array(
         [(100, 30, 0, 0, FRESH, 0, 1), (100, 50, 0, 0, FRESH, 1, 0), (150, 10, 0, 0, REST_WAVE, 2, 0)], np.int64
     )
-    result = EpisodeResult(np.array([0]), np.array([160]), 1, 3, tasks, None)
+    result = EpisodeResult(np.array([0]), np.array([160]), np.array([150.0]), 1, 3, tasks, None)
     return record(result, profiles, workload)
 
 

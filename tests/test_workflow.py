@@ -101,7 +101,12 @@ def test_a_fresh_folder_needs_everything(tmp_path: Path) -> None:
 def test_the_shipped_params_serve_another_problem(tmp_path: Path, problem: str) -> None:
     """Named on the command line or by an overlay; its results have a folder of their own."""
     named = planned(workplace(tmp_path), "--config", f"problem={problem}")
-    drawn = {f"figures_draw_{name}" for name, figure in figures_of(find_problem(problem)).items() if not figure.sources}
+    objective = find_problem(problem).measures[0].name
+    drawn = {
+        f"figures_draw_{name}"
+        for name, figure in figures_of(find_problem(problem)).items()
+        if not figure.sources and figure.objective in ("", objective)
+    }
     assert drawn <= set(named)
     assert not {rule for rule in named if rule.startswith("figures_draw_")} - drawn
     assert named == planned(tmp_path, "--config", overlays(tmp_path, **{problem: f"problem: {problem}"}))
@@ -150,6 +155,14 @@ def test_a_figure_of_one_source_is_planned_for_that_source_alone(tmp_path: Path)
     listed = overlays(tmp_path, a="seed: 2", like="traces: {source: alibaba-like}")
     rules = planned(workplace(tmp_path), "--config", listed)
     assert (rules["figures_draw_published_quantiles"], rules["figures_draw_job_sizes"]) == (1, 2)
+
+
+def test_the_comparison_is_drawn_by_the_objective_of_each_scenario(tmp_path: Path) -> None:
+    listed = overlays(tmp_path, a="seed: 2", b="workload: {objective: makespan_s}", c="workload: {objective: slowdown}")
+    rules = planned(workplace(tmp_path), "--config", listed)
+    drawn = {rule: count for rule, count in rules.items() if rule.endswith("_by_policy")}
+    names = ("jct_by_policy", "makespan_by_policy", "slowdown_by_policy")
+    assert drawn == {f"figures_draw_{name}": 1 for name in names}
 
 
 def test_another_source_has_a_folder_of_its_own(tmp_path: Path) -> None:

@@ -82,12 +82,12 @@ def compare(problem: Problem, rollouts: Sequence[Rollout], reference: str, boots
     Raises:
         ClearschedError: the reference was not run.
     """
-    objective = problem.measures[0]
+    objective = rollouts[0].measures[0]
     sign = 1.0 if objective.lower_is_better else -1.0
     order = sorted(rollouts, key=lambda rollout: (sign * rollout.objective.mean(), rollout.name))
     base = find(rollouts, reference)
-    measures = [measure for measure in problem.measures if measure.compared or measure is objective]
-    rows = [_row(rollout, base, measure, bootstrap) for measure in measures for rollout in order]
+    others = [measure for measure in problem.measures if measure.compared and measure != objective]
+    rows = [_row(rollout, base, measure, bootstrap) for measure in (objective, *others) for rollout in order]
     return pa.Table.from_pylist(rows, schema=COMPARISON)
 
 
@@ -126,7 +126,7 @@ def difference_interval(rollout: Rollout, reference: Rollout, measure: Measure, 
 
 def verdict(problem: Problem, rollout: Rollout, reference: Rollout, bootstrap: Bootstrap) -> Verdict:
     """The paired difference of the objective in percent of the reference's mean, taken as a fixed number."""
-    objective = problem.measures[0]
+    objective = rollout.measures[0]
     difference, unit = difference_interval(rollout, reference, objective, bootstrap), objective.unit
     mean = float(reference.objective.mean())
     if mean:

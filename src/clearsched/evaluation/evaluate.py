@@ -14,7 +14,6 @@ from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.policies import load_policies, reference_policy
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Problem
 from clearsched.schemas import COMPARISON, FIDELITY, write_table
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def evaluate(
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
     files |= {f"students/{path.name}": path for path in students}
     metadata = provenance(params.evaluation.model_dump(mode="json"), files)
-    metadata |= {"problem": problem.name, "confidence": bootstrap.confidence}
+    metadata |= {"problem": problem.name, "objective": instance.objective.name, "confidence": bootstrap.confidence}
     tables: dict[str, tuple[pa.Table, pa.Schema]] = {
         "episodes": (rollouts.episode_table(runs), schemas.episodes(problem.measures)),
         "comparison": (compared, COMPARISON),
@@ -60,19 +59,20 @@ def evaluate(
     }
     for name, (table, schema) in tables.items():
         write_table(out_dir / f"{name}.parquet", table, schema, metadata)
-    write_json(out_dir / "metrics.json", metrics(problem, compared, faithful))
+    write_json(out_dir / "metrics.json", metrics(compared, faithful))
     found = comparison.verdicts(problem, runs, reference, bootstrap)
     setting = instance.describe("test", episodes)
     write_text(out_dir / TABLE, text.render(problem, compared, found, faithful, setting, bootstrap))
 
 
-def metrics(problem: Problem, compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
+def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
     """What `dvc metrics show` prints, by policy: mean of each compared measure in its unit, fidelity as shares."""
     result: dict[str, Any] = {}
+    objective = compared["measure"][0].as_py()  # its rows come first
     for row in compared.to_pylist():
         told = result.setdefault(row["policy"], {})
         told[row["measure"]] = _rounded(row["mean"])
-        if row["measure"] == problem.measures[0].name:
+        if row["measure"] == objective:
             told |= {name: _rounded(row[name]) for name in ("ci_low", "ci_high", "difference_percent")}
     for row in faithful.to_pylist():
         if row["decisions_of"] == "all":

@@ -28,14 +28,14 @@ def render(
 
     Args:
         problem: what was scheduled.
-        comparison: of schema COMPARISON.
+        comparison: of schema COMPARISON, the rows of the objective first.
         found: told in sentences.
         fidelity: of schema FIDELITY.
         setting: what the episodes are (`Instance.describe`).
         bootstrap: how intervals were drawn.
     """
-    objective = problem.measures[0]
     rows = comparison.to_pylist()
+    objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
     of_objective = [row for row in rows if row["measure"] == objective.name]
     lines = [
         f"{_sentence(objective.label)} ({objective.short}) over {setting}; {_better(objective)}.",
@@ -43,10 +43,10 @@ def render(
         f"Difference: same episodes, paired, to {label(problem, rows[0]['reference'])},",
         "the strongest heuristic on the validation episodes.",
         "",
-        *_comparison_lines(problem, of_objective),
+        *_comparison_lines(problem, of_objective, objective),
         "",
         *(f"* {item}" for item in found if item.policy != item.reference),
-        *_other_measures(problem, rows),
+        *_other_measures(problem, rows, objective),
     ]
     if len(fidelity):
         lines += ["", *_fidelity_lines(problem, fidelity.to_pylist())]
@@ -75,8 +75,7 @@ def decimals(largest: float) -> int:
     return min(2 - int(np.floor(np.log10(largest))), 9)
 
 
-def _comparison_lines(problem: Problem, rows: list[Row]) -> list[str]:
-    objective = problem.measures[0]
+def _comparison_lines(problem: Problem, rows: list[Row], objective: Measure) -> list[str]:
     ends = with_unit("CI", objective.unit)
     difference = with_unit("difference", objective.unit)
     header = ["policy", "kind", "settings", "choice", with_unit(objective.short, objective.unit), ends]
@@ -97,10 +96,9 @@ def _difference_cells(row: Row, places: int) -> list[str]:
     return [form.format(row["difference"]), ends, "-" if percent is None else f"{percent:+.1f}"]
 
 
-def _other_measures(problem: Problem, rows: list[Row]) -> Iterator[str]:
+def _other_measures(problem: Problem, rows: list[Row], objective: Measure) -> Iterator[str]:
     """A table a further measure, after one with the worst episode of the objective; nothing without such a measure."""
-    objective, *others = problem.measures
-    others = [measure for measure in others if measure.compared]
+    others = [measure for measure in problem.measures if measure.compared and measure != objective]
     if not others:
         return
     yield from ("", "Other measures")

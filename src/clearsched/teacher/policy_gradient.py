@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.problem import NONE, Answers, Episode, Instance, objective
+from clearsched.problems.problem import NONE, Answers, Episode, Instance
 from clearsched.teacher.baselines import excess_backlog, group_advantages, without_backlog
 from clearsched.teacher.choices import candidate_of, column_of, draw, entropy, log_probability_of_level, row_of
 from clearsched.teacher.imitation import SAMPLE, log_probabilities
@@ -128,7 +128,7 @@ def collect(
         advantages += group_advantages(times[group], results[group], horizon_s)
         excess += excess_backlog(times[group], backlogs[group])
     joined = without_backlog(np.concatenate(advantages), np.concatenate(excess))
-    name = objective(instance.problem).name
+    name = instance.objective.name
     mean = float(np.mean([result.measures[name] for result in results]))
     return steps, joined / (joined.std() or 1.0), mean
 

@@ -17,7 +17,7 @@ from clearsched.files import provenance
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
 from clearsched.problems.policy import CompiledPolicy, Policy
-from clearsched.problems.problem import Episode, Instance, Problem, objective
+from clearsched.problems.problem import Episode, Instance, Measure
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.imitation import Epoch, clone, demonstrate
@@ -62,9 +62,9 @@ class Training:
 
     def validate(self, where: str) -> float:
         """Mean objective (argmax) on the validation episodes; keeps the weights if they are the best so far."""
-        problem = self.instance.problem
-        found, _ = mean_objective(TeacherPolicy(self.network, problem), self.instance, self.validation)
-        if self.best_objective is None or is_better(problem, found, self.best_objective):
+        policy = TeacherPolicy(self.network, self.instance.problem)
+        found, _ = mean_objective(policy, self.instance, self.validation)
+        if self.best_objective is None or is_better(self.instance.objective, found, self.best_objective):
             self.best, self.best_objective, self.best_at = copy.deepcopy(self.network.state_dict()), found, where
         return found
 
@@ -74,9 +74,9 @@ class Training:
         self.rows.append(dict.fromkeys(LEARNING_CURVE.names) | row | measures)
 
 
-def is_better(problem: Problem, value: float, other: float) -> bool:
-    """Whether a mean objective is strictly better than another."""
-    return value < other if objective(problem).lower_is_better else value > other
+def is_better(measure: Measure, value: float, other: float) -> bool:
+    """Whether a mean of the measure is strictly better than another."""
+    return value < other if measure.lower_is_better else value > other
 
 
 def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Path) -> Mapping[str, Any]:
@@ -116,7 +116,7 @@ def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Pa
     out_dir = Path(out_dir)
     sizes = params.teacher.network.model_dump()
     save_checkpoint(out_dir / "teacher.safetensors", training.network, problem, sizes, facts)
-    measure = objective(problem)
+    measure = instance.objective
     curve = pa.Table.from_pylist(training.rows, schema=LEARNING_CURVE)
     about = {"measure": measure.name, "label": measure.label, "short": measure.short, "unit": measure.unit}
     write_table(out_dir / "learning_curve.parquet", curve, LEARNING_CURVE, origin | about)
@@ -201,7 +201,7 @@ def validation_facts(training: Training) -> dict[str, Any]:
     cloned = [row["validation_objective"] for row in training.rows if row["phase"] == "clone"][-1]
     return {
         "episodes": len(training.validation),
-        "measure": objective(training.instance.problem).name,
+        "measure": training.instance.objective.name,
         "heuristic": training.reference,
         "clone": cloned,
         "teacher": training.best_objective,
@@ -218,7 +218,7 @@ def new_network(instance: Instance, params: TeacherParams, generator: np.random.
 
 def mean_objective(policy: Policy, instance: Instance, episodes: list[Episode]) -> tuple[float, float]:
     """Means over the episodes of the objective, and of how long a job stays, s."""
-    name, results = objective(instance.problem).name, policy.run(instance, episodes)
+    name, results = instance.objective.name, policy.run(instance, episodes)
     scale_s = float(np.mean([result.scale_s for result in results]))
     return float(np.mean([result.measures[name] for result in results])), scale_s
 

@@ -144,7 +144,7 @@ def _plots(problem: str) -> list[dict[str, Any]]:
     """The figures whose data DVC draws, so that commits can be compared."""
     own = find_problem(problem)
     measure = own.measures[0]
-    known = {comparison_figure(own).name: _by_policy(measure), "learning_curve": _learning(measure)}
+    known = {comparison_figure(measure).name: _by_policy(measure), "learning_curve": _learning(measure)}
     plots = []
     for figure in figures_of(own).values():
         plot = figure.plot or known.get(figure.name)

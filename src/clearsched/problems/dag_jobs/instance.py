@@ -15,7 +15,7 @@ from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs
-from clearsched.problems.problem import Problem
+from clearsched.problems.problem import Measure, Problem, find_objective
 
 
 class DagJobsInstance:
@@ -34,6 +34,13 @@ class DagJobsInstance:
     def problem(self) -> Problem:
         """DAG jobs."""
         return find_problem("dag_jobs")
+
+    @property
+    def objective(self) -> Measure:
+        """As the workloads tell; mean JCT where episodes come from elsewhere."""
+        if self.drawn is None:
+            return self.problem.measures[0]
+        return find_objective(self.problem, self._settings["objective"], "workloads: objective")
 
     @property
     def facts(self) -> Mapping[str, Any]:

@@ -27,7 +27,18 @@ class DagJobs:
     summary = "jobs that are DAGs of stages, on a pool of executors"
     measures = (
         Measure("jct_s", "s", "mean job completion time", "JCT"),
-        Measure("makespan_s", "s", "completion of the last job", "makespan", compared=False),
+        Measure(
+            "jct_p95_s", "s", "95th percentile of the job completion times", "p95 JCT", compared=False, objective=True
+        ),
+        Measure(
+            "slowdown",
+            "",
+            "mean job completion time relative to the job's ideal time",
+            "slowdown",
+            compared=False,
+            objective=True,
+        ),
+        Measure("makespan_s", "s", "completion of the last job", "makespan", compared=False, objective=True),
         Measure("num_tasks", "tasks", "tasks started", "tasks", compared=False),
     )
     heuristics = HEURISTICS

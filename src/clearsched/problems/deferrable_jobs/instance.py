@@ -22,7 +22,7 @@ from clearsched.problems.deferrable_jobs.simulator.state import (
     new_state,
 )
 from clearsched.problems.deferrable_jobs.workloads.files import Workloads
-from clearsched.problems.problem import Problem
+from clearsched.problems.problem import Measure, Problem, find_objective
 
 AHEAD_S = 3600
 """How long before a slot the forecast of it is told in the table `slots`."""
@@ -43,6 +43,11 @@ class DeferrableJobs:
     def problem(self) -> Problem:
         """Deferrable jobs."""
         return find_problem("deferrable_jobs")
+
+    @property
+    def objective(self) -> Measure:
+        """As the workloads tell."""
+        return find_objective(self.problem, self._workloads.settings["objective"], "workloads: objective")
 
     @property
     def none(self) -> bool:

@@ -23,8 +23,8 @@ START = Choice("start", "rank", "Which waiting job starts now?", FEATURES, none=
 
 MEASURES = (
     Measure("cost", "", "weighted cost of waits, missed deadlines and evictions", "cost"),
-    Measure("relative_wait", "", "mean wait relative to the job's duration", "wait"),
-    Measure("missed_share", "", "share of deadlines missed", "missed"),
+    Measure("relative_wait", "", "mean wait relative to the job's duration", "wait", objective=True),
+    Measure("missed_share", "", "share of deadlines missed", "missed", objective=True),
     Measure("evictions_per_job", "", "evictions per job", "evictions"),
     Measure("utilisation", "", "share of the left capacity that jobs used, until the last completion", "used", False),
     Measure("makespan_h", "h", "completion of the last job", "makespan", compared=False),

@@ -58,7 +58,7 @@ def one_machine() -> tuple[DagJobsInstance, list[Any], float]:
     E. Smith 1956).
     """
     sizes = np.arange(1, 10) ** 2
-    drawn = Workloads(pa.table({}), {"num_executors": 1, "semantics": {"idling": False}})
+    drawn = Workloads(pa.table({}), {"num_executors": 1, "semantics": {"idling": False}, "objective": "jct_s"})
     instance = DagJobsInstance(compile_profiles(toy_trace([[stage(int(size))] for size in sizes])), drawn)
     generator = np.random.default_rng(3)
     episodes, optimum = [], []

@@ -64,6 +64,7 @@ def test_every_stage_has_its_commands() -> None:
         "params scenario",
         "traces record-tpch",
         "heuristics tune",
+        "teacher choose",
         "teacher train",
         "decisions log",
         "decisions describe",

@@ -101,7 +101,7 @@ def test_the_page_runs_through_all_stages(folder: Path, tmp_path: Path) -> None:
     problem.build(params, trace)
     problem.draw(params, trace, workloads)
     heuristics.tune(params, trace, workloads, tmp_path / "tuning.parquet", tuned)
-    teacher.train(params, trace, workloads, tuned, tmp_path)
+    teacher.train(params, trace, workloads, tuned, [], tmp_path)
     decisions.log(params, trace, workloads, tuned, network, log)
     for kind in params.students.names:
         students.fit(params, kind, trace, workloads, tuned, network, log, tmp_path)

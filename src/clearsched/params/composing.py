@@ -17,7 +17,7 @@ from clearsched.section import Section, derived, one_of, with_defaults
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.settings import StudentsParams
 from clearsched.teacher.kind import TEACHER
-from clearsched.teacher.settings import CloneParams, TeacherParams
+from clearsched.teacher.settings import SEARCHED, CloneParams, TeacherParams
 
 
 @cache
@@ -65,9 +65,9 @@ def defaults(problem: str = DEFAULT) -> Params:
 
 
 def _teacher(problem: Problem) -> type[TeacherParams]:
-    known = CloneParams.model_fields["heuristic"]
-    names: Any = Union[Literal["best"], one_of(problem.heuristics)]  # noqa: UP007 (the second is no type to mypy)
-    clone = derived(CloneParams, {"heuristic": (names, Field(known.default, description=known.description))})
+    known = CloneParams.model_fields["policy"]
+    names: Any = Union[Literal["best"], one_of((*problem.heuristics, *SEARCHED))]  # noqa: UP007 (no type to mypy)
+    clone = derived(CloneParams, {"policy": (names, Field(known.default, description=known.description))})
     return derived(TeacherParams, {"clone": clone})
 
 

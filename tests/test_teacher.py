@@ -445,7 +445,7 @@ def tiny_params() -> Any:
         },
         teacher={
             "network": {"embedding": 4, "hidden": 8, "rounds": 2},
-            "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "dagger_rounds": 1, "tolerance": 0.0},
+            "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "dagger_rounds": 1, "tolerance": None},
             "improve": {"iterations": 3, "sequences": 2, "rollouts": 2, "validate_every": 2},
         },
     )

@@ -102,9 +102,9 @@ class Training:
         """The better one of two mean objectives."""
         return other if is_better(self.problem, other, value) else value
 
-    def is_close(self, tolerance: float) -> bool:
+    def is_close(self, tolerance: float | None) -> bool:
         """Whether the best so far costs no more than a share `tolerance` of the cloned policy's objective."""
-        if self.best_objective is None:
+        if self.best_objective is None or tolerance is None:
             return False
         order = 1 if objective(self.problem).lower_is_better else -1
         return order * (self.best_objective - self.reference) <= tolerance * abs(self.reference)

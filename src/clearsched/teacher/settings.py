@@ -34,12 +34,12 @@ class CloneParams(Section):
     dagger_rounds: int = Field(
         4, ge=0, le=100, description="most rounds in which the clone schedules other episodes and is corrected"
     )
-    tolerance: float = Field(
+    tolerance: float | None = Field(
         0.002,
         ge=0,
         le=10,
         description="cloning ends when the clone's objective is worse by no more than this share of it, on the "
-        "validation episodes",
+        "validation episodes; null: after all rounds",
     )
     epochs: Count = Field(6, description="passes over the decisions in each round")
     learning_rate: Rate = Field(2e-3, description="step size of Adam at the start of a round; it falls to 0")

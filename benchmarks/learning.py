@@ -29,7 +29,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     params = load_stage(arguments.params, "teacher") if arguments.params else defaults()
     problem = find_problem(params.problem)
     instance = problem.open(arguments.trace, arguments.workloads)
-    experts = find_experts(problem, params.teacher.clone.policy, arguments.tuned, arguments.searched)
+    experts = find_experts(instance, params.teacher.clone.policy, arguments.tuned, arguments.searched)
     # Compiles all that training calls.
     network = new_network(instance, params.teacher, streams(0, 0)[0])
     TeacherPolicy(network, problem).run(instance, instance.split("train", 2))

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from clearsched.problems.dag_jobs.simulator.simulate import Semantics, Workload
-from clearsched.problems.dag_jobs.traces import Trace, load, make_trace
+from clearsched.problems.dag_jobs.traces import Trace, make_trace
 from reference_policies import Fifo, capped_srpt, fair, local_srpt, sjf_cp, weighted_fair, wsjf
 from reference_simulator import Policy
-from toys import run_reference
+from toys import micro_trace, run_reference
 
 FOLDER = Path(__file__).parent / "golden"
 NUM_FIRST_ROWS = 20
@@ -136,7 +136,7 @@ def plain_policy(name: str, settings: dict[str, float]) -> Policy:
 
 def golden_trace(wide_levels: bool) -> Trace:
     """The embedded trace, as it is or with its upper level renamed."""
-    trace = load("tpch-spark")
+    trace = micro_trace()
     if not wide_levels:
         return trace
     lower, upper = trace.levels
@@ -150,7 +150,7 @@ def golden_trace(wide_levels: bool) -> Trace:
 def description(episode: Episode) -> dict[str, Any]:
     """What the file says of an episode: all that a simulator needs to run it."""
     generator = random.Random(episode.seed)
-    trace = load("tpch-spark")
+    trace = micro_trace()
     arrival, jobs = 0.0, []
     for _ in range(episode.num_jobs):
         row = trace.jobs.slice(int(generator.random() * trace.num_profiles), 1).to_pylist()[0]

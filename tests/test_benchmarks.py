@@ -17,7 +17,7 @@ from matplotlib import rc_context
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, result_of, simulate, start
-from clearsched.problems.dag_jobs.traces import load_profiles, tpch_spark
+from toys import micro_trace
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks"
@@ -30,7 +30,7 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def embedded() -> Profiles:
-    return compile_profiles(load_profiles(ROOT / tpch_spark.EMBEDDED))
+    return compile_profiles(micro_trace())
 
 
 def script(name: str) -> ModuleType:

@@ -62,6 +62,8 @@ def quantities(state: State, s: int) -> dict[str, float]:
     job, stages, profile_stage = state.job[j], state.stage[s], state.stage[s, columns.PROFILE_STAGE]
     jobs = state.active[: state.scalar[columns.NUM_ACTIVE]].tolist()
     weights = {i: state.work[i, columns.WORK_LEFT_MS] + 5000.0 for i in jobs}
+    roots = {i: float(state.work[i, columns.WORK_ROOT]) for i in jobs}
+    assert all(math.isclose(roots[i], (weights[i] - 4000.0) ** 0.2) for i in jobs)
     choosable = [i for i in jobs if state.job[i, columns.NUM_CANDIDATES] > 0]
     rivals = [
         other
@@ -85,6 +87,12 @@ def quantities(state: State, s: int) -> dict[str, float]:
         "sum_weight": sum(weights.values()),
         "sqrt_weight": math.sqrt(weights[j]),
         "sum_sqrt_weight": sum(map(math.sqrt, weights.values())),
+        "root": roots[j],
+        "sum_power_20": sum(roots.values()),
+        "sum_power_40": sum(root * root for root in roots.values()),
+        "sum_power_60": sum(root * root * root for root in roots.values()),
+        "sum_power_80": sum(root * root * root * root for root in roots.values()),
+        "moving_delay_ms": state.scalar[columns.MOVING_DELAY_MS],
         "jobs": len(jobs),
         "executors": state.scalar[columns.NUM_EXECUTORS],
         "waiting_parents": stages[columns.WAITING],
@@ -139,6 +147,7 @@ def test_two_jobs_by_hand() -> None:
     profiles = compile_profiles(toy_trace([[stage(2), stage(1, [0])], [stage(4)]]))
     simulation = Simulation(profiles, toy_workload([0, 0], 3))
     simulation.advance()
+    moving_delay_s = simulation.state.scalar[columns.MOVING_DELAY_MS] / 1000
     rows, stages = matrix(simulation.state)
     assert stages.tolist() == [0, 2]
     seen = {name: rows[:, place].tolist() for place, name in enumerate(FEATURE_NAMES)}
@@ -157,6 +166,16 @@ def test_two_jobs_by_hand() -> None:
         "job_sqrt_share": [5.03**0.5 / (5.03**0.5 + 5.04**0.5), 5.04**0.5 / (5.03**0.5 + 5.04**0.5)],
         "job_sqrt_load": [0, 0],
         "job_fair_load": [0, 0],
+        **{
+            f"job_share_{power}": [
+                1.03 ** (power / 100) / (1.03 ** (power / 100) + 1.04 ** (power / 100)),
+                1.04 ** (power / 100) / (1.03 ** (power / 100) + 1.04 ** (power / 100)),
+            ]
+            for power in (20, 40, 60, 80)
+        },
+        "job_executor_share": [0, 0],
+        "job_work_per_executor_s": [0.03, 0.04],
+        "job_move_s": [moving_delay_s] * 2,
         "stage_is_ready": [1, 1],
         "stage_tasks_left": [2, 4],
         "stage_demand": [2, 4],

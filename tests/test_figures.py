@@ -36,7 +36,11 @@ from toys import stage, toy_rows, toy_trace
 
 POLICIES = [("fair", "heuristic"), ("capped_srpt", "heuristic"), ("teacher", "teacher"), ("rule_list", "student")]
 DAG_JOBS = find_problem("dag_jobs")
-NAMES = [name for name, figure in figures.figures_of(DAG_JOBS).items() if not figure.sources]
+NAMES = [
+    name
+    for name, figure in figures.figures_of(DAG_JOBS).items()
+    if not figure.sources and figure.objective in ("", "jct_s")
+]
 
 
 def comparison_rows(measure: Measure) -> list[dict[str, Any]]:
@@ -52,9 +56,11 @@ def comparison_rows(measure: Measure) -> list[dict[str, Any]]:
     return rows
 
 
-def write_comparison(folder: Path, rows: list[dict[str, Any]], confidence: float = 0.95) -> None:
+def write_comparison(
+    folder: Path, rows: list[dict[str, Any]], confidence: float = 0.95, objective: str = "jct_s"
+) -> None:
     table = pa.Table.from_pylist(rows, schema=COMPARISON)
-    metadata = {"problem": "dag_jobs", "confidence": confidence}
+    metadata = {"problem": "dag_jobs", "objective": objective, "confidence": confidence}
     write_table(folder / "evaluation" / "comparison.parquet", table, COMPARISON, metadata)
 
 
@@ -67,6 +73,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         mean = 30.0 + rank
         for episode in range(2):
             measures = {"num_decisions": 10, "num_tasks": 12, "jct_s": mean, "makespan_s": 90.0}
+            measures |= {"jct_p95_s": 60.0, "slowdown": 2.0}
             episodes.append({"policy": policy, "kind": kind, "mode": "argmax", "episode": episode} | measures)
             for job in range(3):
                 name = {"query": "1", "size": "1g", "arrival_s": 10.0 * job}
@@ -247,14 +254,15 @@ def evaluated(folder: Path, jct_s: dict[str, list[float]], problem: str = "dag_j
     """A scenario's folder with the mean JCT of each policy in each episode."""
     rows = [
         {"policy": policy, "kind": "heuristic", "mode": "argmax", "episode": episode, "jct_s": value}
-        | {"makespan_s": 1.0, "num_decisions": 1, "num_tasks": 1}
+        | {"jct_p95_s": 2.0, "slowdown": 3.0, "makespan_s": 1.0, "num_decisions": 1, "num_tasks": 1}
         for policy, values in jct_s.items()
         for episode, value in enumerate(values)
     ]
     schema = schemas.episodes(DAG_JOBS.measures)
-    write_table(folder / "evaluation" / "episodes.parquet", pa.Table.from_pylist(rows, schema=schema), schema, {})
+    about = {"problem": problem, "objective": "jct_s"}
+    write_table(folder / "evaluation" / "episodes.parquet", pa.Table.from_pylist(rows, schema=schema), schema, about)
     empty = COMPARISON.empty_table()
-    write_table(folder / "evaluation" / "comparison.parquet", empty, COMPARISON, {"problem": problem})
+    write_table(folder / "evaluation" / "comparison.parquet", empty, COMPARISON, about)
     return folder
 
 
@@ -357,16 +365,23 @@ def test_the_comparison_of_a_reference_at_zero_has_the_unit_of_the_objective(tmp
     assert texts(means) == ["-1.00", "0.00", "1.00", "2.00"], "the rows of other measures are not drawn"
     assert texts(differences) == ["-1.00 s", "reference", "+1.00 s", "+2.00 s"]
     assert differences.get_xlabel() == "paired difference (s)"
+    write_comparison(tmp_path, [*rows, *comparison_rows(other)], objective="other")
     gain = SimpleNamespace(name="shop", measures=(other._replace(lower_is_better=False),), heuristics={})
     means, _ = panels(tmp_path, gain)
     assert means.get_xlabel() == "another, higher is better"
-    with pytest.raises(ClearschedError, match="no rows of money: it is not of problem shop"):
+    with pytest.raises(ClearschedError, match="'other' is no objective of shop"):
         panels(tmp_path, SimpleNamespace(name="shop", measures=(other._replace(name="money"),), heuristics={}))
+    write_comparison(tmp_path, rows, objective="makespan_s")
+    with pytest.raises(ClearschedError, match="no rows of makespan_s: evaluate again"):
+        panels(tmp_path)
 
 
 def test_the_comparison_is_named_by_the_objective() -> None:
-    problem: Any = SimpleNamespace(measures=(Measure("c", "", "cost of all", "Weighted cost"),), figures={})
-    assert list(figures.figures_of(problem)) == ["weighted_cost_by_policy", "learning_curve", "rules"]
+    problem: Any = SimpleNamespace(
+        measures=(Measure("c", "", "cost of all", "Weighted cost"), *DAG_JOBS.measures), figures={}
+    )
+    of_objectives = ["weighted_cost_by_policy", "p95_jct_by_policy", "slowdown_by_policy", "makespan_by_policy"]
+    assert list(figures.figures_of(problem)) == [*of_objectives, "learning_curve", "rules"]
 
 
 def drawn_rules(folder: Path, *names: str) -> Any:
@@ -427,7 +442,7 @@ def test_unknown_figure(tmp_path: Path) -> None:
 
 
 def test_each_general_figure_has_a_module_and_a_caption() -> None:
-    for figure in (*FIGURES_OF_ALL.values(), comparison_figure(DAG_JOBS)):
+    for figure in (*FIGURES_OF_ALL.values(), comparison_figure(DAG_JOBS.measures[0])):
         module = importlib.import_module(figure.module)
         assert list(inspect.signature(module.draw).parameters) == ["results_dir", "subject"]
         assert len(Path(str(module.__file__)).with_suffix(".rst").read_text(encoding="utf-8").split()) > 20

@@ -17,15 +17,15 @@ from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_pr
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.simulator.state import NONE
-from clearsched.problems.dag_jobs.traces import load
 from clearsched.problems.problem import Answers, level_of
+from toys import micro_trace
 
 EXECUTORS = 10
 
 
 @pytest.fixture(scope="module")
 def profiles() -> Profiles:
-    return compile_profiles(load("tpch-spark"))
+    return compile_profiles(micro_trace())
 
 
 def formula(**weights: float) -> Packed:

@@ -23,10 +23,8 @@ from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload
 from clearsched.problems.dag_jobs.simulator.state import NONE
-from clearsched.problems.dag_jobs.traces import load_profiles
 from clearsched.problems.problem import Answers
-from conftest import ROOT
-from toys import stage, toy_trace, toy_workload
+from toys import micro_trace, stage, toy_trace, toy_workload
 
 CHAIN = [stage(3), stage(2, [0])]
 DIAMOND = [stage(2), stage(6, [0]), stage(3, [0]), stage(1, [1, 2])]
@@ -41,7 +39,7 @@ def toys() -> Profiles:
 
 @pytest.fixture(scope="module")
 def spark() -> Profiles:
-    return compile_profiles(load_profiles(ROOT / "data" / "tpch-spark.parquet"))
+    return compile_profiles(micro_trace())
 
 
 def drawn(profiles: Profiles, count: int, jobs: int = 6, num_executors: int = 4, every_ms: int = 200) -> list[Workload]:

@@ -37,8 +37,8 @@ from clearsched.problems.dag_jobs.simulator.simulate import (
     simulate,
     start,
 )
-from clearsched.problems.dag_jobs.traces import load_profiles, tpch_spark
-from toys import stage, toy_trace, toy_workload
+from clearsched.problems.dag_jobs.traces import tpch_spark
+from toys import micro_trace, stage, toy_trace, toy_workload
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,7 +49,7 @@ def run_recorded(profiles: Profiles, workload: Workload, name: str = "fair") -> 
 
 @pytest.fixture(scope="module")
 def embedded() -> Profiles:
-    return compile_profiles(load_profiles(ROOT / tpch_spark.EMBEDDED))
+    return compile_profiles(micro_trace())
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +251,7 @@ def with_failure() -> Recording:
     tasks = np.array(
         [(100, 30, 0, 0, FRESH, 0, 1), (100, 50, 0, 0, FRESH, 1, 0), (150, 10, 0, 0, REST_WAVE, 2, 0)], np.int64
     )
-    result = EpisodeResult(np.array([0]), np.array([160]), 1, 3, tasks, None)
+    result = EpisodeResult(np.array([0]), np.array([160]), np.array([150.0]), 1, 3, tasks, None)
     return record(result, profiles, workload)
 
 

@@ -23,16 +23,16 @@ from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_pr
 from clearsched.problems.dag_jobs.simulator.replay import Chunk, in_chunks, replay
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
-from clearsched.problems.dag_jobs.traces import load, make_trace, write_trace
+from clearsched.problems.dag_jobs.traces import make_trace, write_trace
 from clearsched.problems.dag_jobs.workloads.arrivals import poisson
-from toys import stage, toy_rows, toy_trace
+from toys import micro_trace, stage, toy_rows, toy_trace
 
 FAIR = heuristic("fair").compiled
 
 
 @pytest.fixture(scope="module")
 def profiles() -> Profiles:
-    return compile_profiles(load("tpch-spark"))
+    return compile_profiles(micro_trace())
 
 
 def jobs_of(profiles: Profiles, num_jobs: int, mean_interarrival_ms: float = 1500.0) -> Chunk:

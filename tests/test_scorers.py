@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from clearsched.scorers.kinds import SCORERS
 from clearsched.scorers.network import Perceptron
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
+from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.trees import TreeSum
 from random_trees import COLUMNS, grid_rows, random_tree, tree_scores, walk
 
@@ -48,14 +50,27 @@ FEATURES = (
 NAMES = tuple(feature.name for feature in FEATURES)
 RANK = Choice("pick", "rank", "Which item?", FEATURES, none="wait")
 LEVEL = Choice("amount", "level", "How many machines?", FEATURES, unit="machines")
-IN_LOOP = [name for name in SCORERS if name != "network"]
+IN_LOOP = list(SCORERS)
 
 
 def random_scorer(kind: str, rng: np.random.Generator) -> Scorer:
     """A scorer whose numbers a file can hold."""
     if kind == "formula":
         used = rng.permutation(COLUMNS)[:3]
-        return WeightedSum({NAMES[i]: float(rng.normal()) for i in used} | {"constant": float(rng.normal())})
+        weights = {NAMES[i]: float(rng.normal()) for i in used} | {"constant": float(rng.normal())}
+        return WeightedSum(weights, {NAMES[used[0]]: {"weight": float(rng.normal()), "scale": 2.5}})
+    if kind == "steps":
+        terms = ({"times": float(rng.random() * 2), "size": 1.0}, {"times": 0.5, "share": 0.5})
+        condition = Condition(int(rng.integers(COLUMNS)), bool(rng.integers(2)), 1.0)
+        return StepList(
+            (
+                Step((condition,), "work_s", terms, 3.0, {"rank": -0.25, "age_s": float(rng.normal())}),
+                Step((), "share", terms[:1]),
+                Step((condition,), value=1.0),
+                Step((), below=terms[1:]),
+            ),
+            NAMES,
+        )
     if kind == "rules":
         rules = [
             Rule(
@@ -75,7 +90,7 @@ def random_scorer(kind: str, rng: np.random.Generator) -> Scorer:
         terms = [{"times": float(rng.random() * 3), NAMES[i]: float(rng.integers(1, 4)) / 2} for i in range(3)]
         return LeastTerm((*terms, {"times": 1.5}))
     layers = [(rng.normal(size=(2, 3)), rng.normal(size=3)), (rng.normal(size=(3, 1)), rng.normal(size=1))]
-    return Perceptron(tuple(layers), ("work_s", "age_s"))
+    return Perceptron(tuple(layers), ("work_s", "age_s"), (0.0, 1.5))
 
 
 def by_hand(scorer: Scorer, row: np.ndarray) -> float:
@@ -86,7 +101,25 @@ def by_hand(scorer: Scorer, row: np.ndarray) -> float:
         total = weights.pop("constant", 0.0)
         for name, weight in weights.items():
             total += weight * value[name]
+        for name, term in scorer.log_weights.items():
+            total += term["weight"] * math.copysign(math.log(1 + abs(value[name]) / term["scale"]), value[name])
         return total
+    if isinstance(scorer, Perceptron):
+        inputs = [
+            math.copysign(math.log(1 + abs(value[name]) / scale), value[name]) if scale else value[name]
+            for name, scale in zip(scorer.names, scorer.scales, strict=True)
+        ]
+        (matrix, shift), (weight, bias) = scorer.layers
+        hidden = [max(0.0, x) for x in np.array(inputs) @ matrix + shift]
+        return float(np.array(hidden) @ weight[:, 0] + bias[0])
+    if isinstance(scorer, StepList):
+        for step in scorer.steps:
+            cap = min((product(term, value) for term in step.below), default=math.inf)
+            if all((value[NAMES[c.feature]] < c.threshold) == c.below for c in step.conditions) and (
+                not step.of or value[step.of] < cap
+            ):
+                first = cap if step.value is None else step.value
+                return first + sum(weight * value[name] for name, weight in step.plus.items())
     if isinstance(scorer, RuleList):
         for rule in scorer.rules:
             if all((value[NAMES[c.feature]] < c.threshold) == c.below for c in rule.conditions):
@@ -94,10 +127,12 @@ def by_hand(scorer: Scorer, row: np.ndarray) -> float:
     if isinstance(scorer, TreeSum):
         return walk(list(scorer.trees), np.array([value[name] for name in scorer.names], np.float32))
     assert isinstance(scorer, LeastTerm)
-    return min(
-        term.get("times", 1.0) * math.prod(value[n] ** p for n, p in term.items() if n != "times")
-        for term in scorer.terms
-    )
+    return min(product(term, value) for term in scorer.terms)
+
+
+def product(term: Mapping[str, float], value: Mapping[str, float]) -> float:
+    """A term of caps."""
+    return term.get("times", 1.0) * math.prod(value[name] ** power for name, power in term.items() if name != "times")
 
 
 # What every kind does ------------------------------------------------------------------------------------------------
@@ -173,9 +208,78 @@ def test_none_is_taken_where_no_score_is_above_0(kind: str) -> None:
     assert seen == {True, False}
 
 
-def test_a_network_says_that_it_does_not_run_in_the_loop() -> None:
-    with pytest.raises(ClearschedError, match=r"^mine: a network answers outside the simulator's loop only"):
-        random_scorer("network", np.random.default_rng(0)).pack(NAMES, "mine")
+def test_a_large_network_says_that_it_does_not_run_in_the_loop() -> None:
+    small = random_scorer("network", np.random.default_rng(0))
+    assert isinstance(small, Perceptron)
+    inner = (np.eye(3), np.zeros(3))
+    with pytest.raises(ClearschedError, match=r"^mine: in the simulator's loop runs a network of one hidden layer"):
+        Perceptron((small.layers[0], inner, small.layers[1]), small.names).pack(NAMES, "mine")
+    wide = ((np.ones((2, 16)), np.zeros(16)), (np.ones((16, 1)), np.zeros(1)))
+    with pytest.raises(ClearschedError, match="at most 15 units"):
+        Perceptron(wide, small.names).pack(NAMES, "mine")
+
+
+def test_a_formula_with_logarithms_by_hand() -> None:
+    scorer = read_scorer({"weights": {"constant": 1}, "log_weights": {"size": {"weight": 2, "scale": 4}}}, NAMES, "x")
+    rows = np.zeros((3, len(NAMES)), np.float32)
+    rows[:, 1] = [0, 4, -12]
+    np.testing.assert_allclose(scorer.scores(rows, NAMES), [1, 1 + 2 * math.log(2), 1 - 2 * math.log(4)])
+    assert scorer.used == ("size",)
+    assert any("log(1 + size / 4)" in line for line in scorer.render(RANK, {}))
+
+
+def test_steps_by_hand() -> None:
+    scorer = read_scorer(
+        {
+            "steps": [
+                {
+                    "if": "is_kept >= 1",
+                    "of": "share",
+                    "below": [{"times": 2, "size": 1}],
+                    "then": 3,
+                    "plus": {"rank": -1},
+                },
+                {"if": "otherwise", "of": "share", "below": [{"times": 0.1, "work_s": 1}, {"times": 4}]},
+                {"if": "otherwise", "then": -1},
+            ]
+        },
+        NAMES,
+        "x",
+    )
+    rows = np.array(
+        [
+            [0, 1, 1.5, 90, 2, 1],  # kept, 1.5 < 2 x 1: 3 - 2
+            [0, 1, 2.0, 90, 2, 1],  # kept, at its cap: 2 < least of 9 and 4, so the second step gives 4
+            [0, 1, 0.5, 30, 2, 0],  # 0.5 < 3
+            [0, 1, 3.0, 30, 2, 0],  # at that cap
+        ],
+        np.float32,
+    )
+    np.testing.assert_allclose(scorer.scores(rows, NAMES), [1, 4, 3, -1], rtol=1e-6)
+    told = "\n".join(scorer.render(RANK, {"none": True}))
+    assert "below here: wait" in told
+    assert "share below 2 times size" in told
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([], "a list of steps expected"),
+        ([{"then": 1}], r"steps\[0\]: an object with the text `if` expected"),
+        ([{"if": "otherwise", "than": 1}], r"unknown key 'than'"),
+        ([{"if": "otherwise"}], "`then` is missing"),
+        ([{"if": "otherwise", "then": math.nan}], r"then: a number expected"),
+        ([{"if": "otherwise", "of": "size", "then": 1}], r"below: a list of terms expected"),
+        ([{"if": "otherwise", "of": "siz", "below": [{"times": 1}]}], "unknown feature 'siz'; did you mean size"),
+        ([{"if": "size < 1", "then": 1}], "the last step must be `otherwise`"),
+        ([{"if": "otherwise", "then": 1, "plus": {"constant": 1}}], "no constant here"),
+        ([{"if": "otherwise", "then": 1, "plus": {"size": "a"}}], "a finite number expected, not 'a'"),
+    ],
+)
+def test_broken_steps_are_told(steps: Any, told: str) -> None:
+    with pytest.raises(ClearschedError, match=told) as error:
+        read_scorer({"steps": steps}, NAMES, "here")
+    assert "\n" not in str(error.value)
 
 
 def test_a_network_is_layers_with_a_bend() -> None:

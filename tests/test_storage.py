@@ -21,7 +21,7 @@ from clearsched.problems.dag_jobs.traces import Trace, load, make_trace, read_tr
 from clearsched.problems.dag_jobs.traces.dags import edge_rows, heights, longest_paths, topological_order
 from clearsched.problems.dag_jobs.traces.storage import TraceFile, TraceWriter, check_file, convert, read_profiles
 from clearsched.problems.dag_jobs.traces.trace import check_trace
-from toys import stage, toy_rows, toy_trace
+from toys import micro_trace, stage, toy_rows, toy_trace
 
 EMBEDDED = Path(__file__).parents[1] / "data" / "tpch-spark.parquet"
 
@@ -63,7 +63,7 @@ def digests(trace: Trace) -> dict[str, str]:
 
 
 def test_the_embedded_trace_compiles_to_what_it_did() -> None:
-    assert digests(load("tpch-spark", EMBEDDED)) == GOLDEN["tpch-spark"]
+    assert digests(micro_trace()) == GOLDEN["tpch-spark"]
 
 
 def test_the_published_profiles_compile_to_what_they_did(decima_trace: Trace) -> None:

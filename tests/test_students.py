@@ -22,7 +22,7 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.problems.problem import NONE, Choice, Measure, objective
+from clearsched.problems.problem import NONE, Choice, Measure
 from clearsched.registry import load
 from clearsched.scorers.conditions import Condition, Rule, as_list, first_rule
 from clearsched.scorers.formula import WeightedSum
@@ -134,7 +134,7 @@ class Fitted(NamedTuple):
 
 def task_of(kind: str, instance: Toys) -> Task:
     train = instance.split("train")
-    bench = Bench(instance, objective(PROBLEM), train[:4], instance.split("validation"))
+    bench = Bench(instance, instance.objective, train[:4], instance.split("validation"))
     common = SimpleNamespace(limit_tree=LimitTreeParams(leaves=6), dagger_rounds=0, dagger_episodes=3)
     dataset = recorded(instance, EXPERTS[instance.idling], train[:6])
     return Task(kind, PROBLEM, dataset, bench, SETTINGS[kind], common, 1)

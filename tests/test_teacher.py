@@ -261,7 +261,7 @@ def test_a_heuristic_that_leaves_executors_idle_can_be_cloned(instance: DagJobsI
 
 
 def finished(arrival_ms: list[int], completion_ms: list[int]) -> EpisodeResult:
-    return EpisodeResult(np.array(arrival_ms), np.array(completion_ms), 0, 0)
+    return EpisodeResult(np.array(arrival_ms), np.array(completion_ms), np.ones(len(arrival_ms)), 0, 0)
 
 
 def test_returns_by_hand() -> None:

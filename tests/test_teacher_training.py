@@ -77,6 +77,10 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [trace, workloads, tuned]
 
 
+def opened(inputs: list[Path]) -> Any:
+    return PROBLEM.open(*inputs[:2])
+
+
 @pytest.fixture(scope="module")
 def trained(inputs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("teacher")
@@ -220,8 +224,8 @@ def test_a_cloning_that_comes_to_nothing_is_an_error(
 
 
 def test_twice_the_clone_is_too_bad(inputs: list[Path]) -> None:
-    instance = PROBLEM.open(*inputs[:2])
-    experts = find_experts(PROBLEM, "best", inputs[2], [])
+    instance = opened(inputs)
+    experts = find_experts(instance, "best", inputs[2], [])
     network = training.new_network(instance, params().teacher, np.random.default_rng(0))
     run = training.Training(instance, instance.split("validation"), network, experts)
     run.clone = run.reference
@@ -248,7 +252,7 @@ def searched(folder: Path, value: float, name: str = "weights", measure: str = "
 
 def test_the_best_on_validation_is_cloned(inputs: list[Path], tmp_path: Path) -> None:
     def cloned(name: str, *files: Path) -> tuple[str, str, str]:
-        found = find_experts(PROBLEM, name, inputs[2], files)
+        found = find_experts(opened(inputs), name, inputs[2], files)
         return found.cloned.name, found.cloned.kind, found.heuristic.name
 
     good, bad = searched(tmp_path, 11.0), searched(tmp_path, 13.0, "stay_and_move")
@@ -267,7 +271,7 @@ def test_what_cannot_be_cloned_is_told_in_one_line(inputs: list[Path], tmp_path:
         ("best", [good, good], "a second searched policy with the name weights"),
     ):
         with pytest.raises(ClearschedError, match=message) as caught:
-            find_experts(PROBLEM, name, inputs[2], files)
+            find_experts(opened(inputs), name, inputs[2], files)
         assert "\n" not in str(caught.value)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -44,7 +45,7 @@ from clearsched.problems.dag_jobs.traces import (
     write_from_params,
     write_trace,
 )
-from clearsched.problems.dag_jobs.traces.sources import options_of
+from clearsched.problems.dag_jobs.traces.sources import options_of, parse_settings, write
 from clearsched.problems.dag_jobs.traces.summary import summary_of
 from clearsched.registry import load as load_named
 from clearsched.schemas import write_table
@@ -396,6 +397,37 @@ def test_the_embedded_trace() -> None:
     compile_profiles(trace)
 
 
+def test_sizes_of_a_recording_are_selected(tmp_path: Path) -> None:
+    """The profiles of the sizes as they are, numbered from 0; others are counted, and what is not there is refused."""
+    whole = read_trace(ROOT / tpch_spark.EMBEDDED)
+    some = tpch_spark.load(sizes=["10g", "1g"])
+    assert list(dict.fromkeys(some.stages["size"].to_pylist())) == ["1g", "10g"]  # in the order of the file
+    assert some.jobs["profile"].to_pylist() == list(range(44))
+    columns = [name for name in whole.stages.column_names if name != "profile"]
+    for size in ("1g", "10g"):
+        kept, there = (trace.stages.filter(pc.field("size") == size).select(columns) for trace in (some, whole))
+        assert kept.equals(there)
+    out = tmp_path / "trace.parquet"
+    summary = write("tpch-spark", None, out, options_of("tpch-spark", parse_settings(["sizes=[1g, 10g]"])), seed=1)
+    assert read_trace(out).stages.equals(some.stages)
+    assert summary.jobs == 44 and sum(summary.skipped.values()) == whole.num_profiles - 44
+    assert read_trace(out).metadata["summary"]["skipped"] == summary.skipped
+    line = refusal(lambda: tpch_spark.load(sizes=["1g", "3g"]))
+    assert "traces.tpch_spark.sizes: no size 3g: it holds 0.5g, 1g, 2g, 5g, 10g" in line
+
+
+def test_levels_are_those_of_the_sizes_selected() -> None:
+    """A size that was recorded at one level alone has no other when it stands alone."""
+    rows = [
+        {**row, "profile": number, "size": size, "durations": [{**entry, "level": level} for entry in row["durations"]]}
+        for number, (size, level) in enumerate((("1g", 1), ("2g", 2)))
+        for row in [stage(2) | {"query": "1", "stage": 0}]
+    ]
+    trace = make_trace(rows, {"source": "tpch-spark", "levels": [1, 2]}, "made")
+    assert tpch_spark.of_sizes(trace, ["2g"], "made").levels == (2,)
+    assert tpch_spark.of_sizes(trace, ["1g", "2g"], "made") is trace
+
+
 def test_a_source_writes_its_trace_and_tells_what_it_read(tmp_path: Path, path: Path) -> None:
     from clearsched.params import parse
 
@@ -413,7 +445,11 @@ def test_a_source_writes_its_trace_and_tells_what_it_read(tmp_path: Path, path: 
         ([], "either --params or --source"),
         (["--source", "tpch"], "unknown source 'tpch': known are tpch-spark"),
         (["--source", "tpch-spark", "--path", "no/such.parquet"], "no/such.parquet: no such file or folder"),
-        (["--source", "tpch-spark", "--set", "jobs=1"], "has no options: jobs"),
+        (
+            ["--source", "tpch-spark", "--set", "jobs=1"],
+            "source tpch-spark: jobs: Extra inputs are not permitted",
+        ),
+        (["--source", "tpch-decima", "--set", "jobs=1"], "has no options: jobs"),
         (["--source", "synthetic", "--set", "jobs"], "expected NAME=VALUE"),
         (["--source", "synthetic", "--set", "jobs=many"], "source synthetic: jobs: Input should be a valid integer"),
     ],

@@ -10,10 +10,19 @@ import numpy as np
 
 from clearsched.problems.dag_jobs.schemas import WAVES
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Semantics, Workload
-from clearsched.problems.dag_jobs.traces import Trace, make_trace
+from clearsched.problems.dag_jobs.traces import Trace, make_trace, tpch_spark
 from reference_cluster import MeanDurations, StageProfile
 from reference_draws import HashedDurations, HashedFaults
 from reference_simulator import Policy, ReferenceSimulator
+
+MICRO = ("0.5g", "1g", "2g", "5g", "10g")
+"""The embedded sizes that scenarios/micro.yaml schedules."""
+
+
+def micro_trace() -> Trace:
+    """Their profiles: numbers that tests know stay, whatever else is recorded."""
+    return tpch_spark.load(sizes=MICRO)
+
 
 Durations = Mapping[int, Sequence[int]] | int
 """Measured durations in ms by level, or one duration at level 1."""

@@ -32,6 +32,35 @@ TUNING = pa.schema(
     ]
 )
 
+SEARCH_CURVE = pa.schema(
+    [
+        field("restart", pa.int32(), "", "which restart of the search"),
+        field("generation", pa.int32(), "", "index within the restart"),
+        field(
+            "evaluations", pa.float64(), "candidates", "run so far in the restart; one given up counts with its part"
+        ),
+        field("given_up", pa.int32(), "candidates", "of the generation, after a quarter of its episodes"),
+        field(
+            "train_objective", pa.float64(), "", "mean objective of its best candidate on its training episodes", True
+        ),
+        field("reference_objective", pa.float64(), "", "that of the best tuned heuristic on the same episodes"),
+        field(
+            "best_difference",
+            pa.float64(),
+            "",
+            "of the best candidate so far to the heuristic, as a share of its mean; below 0: better",
+            True,
+        ),
+        field(
+            "validation_objective",
+            pa.float64(),
+            "",
+            "mean objective on the validation episodes of what the restart chose, in its last row",
+            True,
+        ),
+    ]
+)
+
 LEARNING_CURVE = pa.schema(
     [
         field("phase", pa.string(), "", "clone (imitation) or improve (policy gradient)"),
@@ -62,7 +91,7 @@ def episodes(measures: Iterable[Measured]) -> pa.Schema:
     return pa.schema(
         [
             field("policy", pa.string(), "", "name of the policy"),
-            field("kind", pa.string(), "", "heuristic, teacher or student"),
+            field("kind", pa.string(), "", "heuristic, searched, teacher or student"),
             field("mode", pa.string(), "", "argmax or sampled"),
             field("episode", pa.int32(), "", "index of the test episode"),
             field("num_decisions", pa.int64(), "decisions", "answers of the policy"),
@@ -74,7 +103,7 @@ def episodes(measures: Iterable[Measured]) -> pa.Schema:
 COMPARISON = pa.schema(
     [
         field("policy", pa.string(), "", "name of the policy"),
-        field("kind", pa.string(), "", "heuristic, teacher or student"),
+        field("kind", pa.string(), "", "heuristic, searched, teacher or student"),
         field("mode", pa.string(), "", "argmax or sampled"),
         field("settings", pa.string(), "", "tuned parameters, as name=value, ..."),
         field("episodes", pa.int32(), "episodes", "number of paired test episodes"),
@@ -91,9 +120,31 @@ COMPARISON = pa.schema(
         field(
             "difference_percent", pa.float64(), "%", "difference relative to the reference's mean, unless it is 0", True
         ),
+        field("bound", pa.float64(), "the row's", "what no mean can be better than, if that is proved", True),
+        field("from_bound_percent", pa.float64(), "%", "how much worse than the bound the mean is", True),
     ]
 )
 """The metadata names the `problem` and the `confidence` of the intervals."""
+
+BOUNDS = pa.schema(
+    [
+        field("measure", pa.string(), "", "name of the measure"),
+        field("episode", pa.int32(), "", "index of the test episode"),
+        field("bound", pa.float64(), "the measure's", "what no policy can do better than on the episode"),
+    ]
+)
+
+SEEDS = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the policy"),
+        field("kind", pa.string(), "", "searched, teacher or student"),
+        field("seed", pa.int64(), "", "training seed"),
+        field("chosen", pa.bool_(), "", "whether it is the one that the other tables tell of"),
+        field("mean", pa.float64(), "the objective's", "mean objective over the test episodes"),
+        field("difference_percent", pa.float64(), "%", "difference to the reference, unless its mean is 0", True),
+    ]
+)
+"""The metadata names the `reference`."""
 
 FIDELITY = pa.schema(
     [

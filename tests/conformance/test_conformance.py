@@ -15,7 +15,7 @@ from clearsched.errors import ActionError, ClearschedError
 from clearsched.params import parse
 from clearsched.problems import PROBLEMS, find_problem
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import NONE, SPLITS, Answers, Instance, Problem, level_of, objective
+from clearsched.problems.problem import NONE, SPLITS, Answers, Instance, Problem, level_of
 from clearsched.registry import load
 from conformance.cases import CASES
 
@@ -309,8 +309,8 @@ def test_what_is_lost_from_the_start_is_the_objective(problem: Problem, instance
     """Undiscounted: a policy that is better by the objective loses less from time 0 on, in the same proportion."""
     episode = instance.split("train", 1)
     found = [instance.simulate(heuristic(problem, name).compiled, episode)[0] for name in problem.heuristics]
-    sign = 1 if objective(problem).lower_is_better else -1
-    costs = np.array([sign * outcome.measures[objective(problem).name] for outcome in found])
+    sign = 1 if instance.objective.lower_is_better else -1
+    costs = np.array([sign * outcome.measures[instance.objective.name] for outcome in found])
     lost = np.array([-outcome.cost_to_go(np.zeros(1), np.inf)[0] for outcome in found])
     assert (lost >= 0).all()
     ratio = lost / costs
@@ -328,8 +328,8 @@ def test_less_is_lost_from_later_on_and_with_a_short_horizon(problem: Problem, i
 def test_heuristics_beat_nothing_at_all_where_the_optimum_is_known(problem: Problem) -> None:
     case = CASES[problem.name]
     instance, episode = case.toy()
-    name = objective(problem).name
-    sign = 1 if objective(problem).lower_is_better else -1
+    name = problem.measures[0].name
+    sign = 1 if problem.measures[0].lower_is_better else -1
 
     def cost(outcome: Any) -> float:
         return sign * float(outcome.measures[name])

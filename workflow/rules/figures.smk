@@ -2,12 +2,13 @@
 
 
 FIGURES = {name: figures_drawn(params) for name, params in SCENARIOS.items()}
-COMPARED = ["results/figures/data_sets.svg"] if MANY else []
+COMPARED = figures_compared(SCENARIOS.values()) if MANY else []
 RESULTS = [
     *(f"results/{name}/figures/{figure}.svg" for name, figures in FIGURES.items() for figure in figures),
+    *in_each(*(f"search/{family}.txt" for family in FAMILIES)),
     *in_each(*(f"students/{student}.txt" for student in STUDENTS)),
     *in_each("evaluation/comparison.txt", "evaluation/metrics.json"),
-    *COMPARED,
+    *(f"results/figures/{figure.name}.svg" for figure in COMPARED),
 ]
 
 for FIGURE, ENTRY in {name: entry for figures in FIGURES.values() for name, entry in figures.items()}.items():
@@ -56,17 +57,20 @@ if MANY:
     rule figures_compare:
         input:
             params=in_each("params/figures.json"),
-            episodes=in_each("evaluation/episodes.parquet"),
+            results=in_each(*dict.fromkeys(file for figure in COMPARED for file in figure.inputs)),
             code=code_of("figures_compare"),
         output:
-            svg=report(
-                "results/figures/data_sets.svg",
-                caption="../report/data_sets.rst",
-                category="Figures",
-                labels={"figure": "data sets", "scenario": "all"},
-            ),
-            png="results/figures/data_sets.png",
-            csv="results/figures/data_sets.csv",
+            svg=[
+                report(
+                    f"results/figures/{figure.name}.svg",
+                    caption=str(caption(figure)),
+                    category="Figures",
+                    labels={"figure": figure.name.replace("_", " "), "scenario": "all"},
+                )
+                for figure in COMPARED
+            ],
+            png=[f"results/figures/{figure.name}.png" for figure in COMPARED],
+            csv=[f"results/figures/{figure.name}.csv" for figure in COMPARED],
         log:
             "results/figures/logs/figures_compare.log",
         benchmark:
@@ -78,8 +82,8 @@ if MANY:
         params:
             folders=[f"results/{name}" for name in SCENARIOS],
             dpi=PARAMS.figures.dpi,
-            folder=lambda wildcards, output: Path(output.svg).parent,
+            folder="results/figures",
         message:
-            "data sets side by side"
+            "scenarios side by side"
         shell:
             "clearsched figures compare {params.folders:q} --out {params.folder:q} --dpi {params.dpi} > {log:q} 2>&1"

@@ -34,7 +34,7 @@ def compare(
         typer.Option(min=50, max=1200, help="Resolution of the PNG in dots per inch; default: that of figures.dpi."),
     ] = None,
 ) -> None:
-    """Draw several scenarios side by side: every policy relative to the same heuristic."""
+    """Draw several scenarios side by side, and one objective against another where they were made for several."""
     from clearsched import figures
     from clearsched.figures.settings import DEFAULT_DPI
 

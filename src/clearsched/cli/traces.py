@@ -172,6 +172,9 @@ def record_tpch(
         Clock, typer.Option(help="Task durations by processor time, or finish minus launch.")
     ] = Clock.processor,
     note: Annotated[str, typer.Option(help="A sentence for the metadata, for example what else ran.")] = "",
+    extend: Annotated[
+        Path | None, typer.Option(help="A recording that lacks these sizes; --out holds its profiles as well.")
+    ] = None,
 ) -> None:
     """Record the 22 TPC-H queries on Apache Spark; needs the extra `spark` and Java 17 or newer."""
     from clearsched.problems.dag_jobs.traces.recorder import record
@@ -186,6 +189,7 @@ def record_tpch(
         driver_memory=driver_memory,
         clock=clock.value,
         note=note,
+        extend=extend,
     )
 
 

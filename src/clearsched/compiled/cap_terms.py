@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.jit import allocating, compiled
+from clearsched.compiled.jit import allocating, compiled, inlined
 from clearsched.errors import ClearschedError
 
 TIMES = "times"
@@ -74,14 +74,20 @@ def add_cap_terms(terms: CapTerms, rows: np.ndarray, count: int, values: np.ndar
     if len(terms.coefficient) == 0:
         return
     for i in range(count):
-        least = np.inf
-        for t in range(len(terms.coefficient)):
-            product = terms.coefficient[t]
-            for f in range(terms.start[t], terms.start[t + 1]):
-                value, power = np.float64(rows[i, terms.feature[f]]), terms.power[f]
-                product *= value if power == 1.0 else value**power
-            least = min(least, product)
-        values[i] += least
+        values[i] += least_term(terms, 0, len(terms.coefficient), rows, i)
+
+
+@inlined
+def least_term(terms: CapTerms, first: int, last: int, rows: np.ndarray, i: int) -> float:
+    """The least of the terms from `first` to before `last` for row i of float32[n, F]; infinite if there is none."""
+    least = np.inf
+    for t in range(first, last):
+        product = terms.coefficient[t]
+        for f in range(terms.start[t], terms.start[t + 1]):
+            value, power = np.float64(rows[i, terms.feature[f]]), terms.power[f]
+            product *= value if power == 1.0 else value**power
+        least = min(least, product)
+    return least
 
 
 @allocating

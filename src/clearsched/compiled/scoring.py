@@ -1,8 +1,8 @@
 """Choosing by score: what answers one choice inside the loop, and the best of the candidates.
 
-The score of a candidate is a formula plus a sum of trees plus the least of some cap terms; a scorer has one of the
-three, and what it lacks adds nothing. "None of these" has the score 0 by definition, so that a policy which never
-idles scores all candidates above 0.
+The score of a candidate is a formula plus a sum of trees plus the least of some cap terms plus the first step that fits
+plus a small network; a scorer has one of the five, and what it lacks adds nothing. "None of these" has the score 0 by
+definition, so that a policy which never idles scores all candidates above 0.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, add_cap_terms, cap_scores
 from clearsched.compiled.formulae import NO_FORMULA, Formula, formula_scores, write_formula
 from clearsched.compiled.jit import inlined
+from clearsched.compiled.perceptron import NO_NETWORK, Network, add_network, network_scores
+from clearsched.compiled.steps import NO_STEPS, Steps, add_steps, step_scores
 from clearsched.compiled.trees import NO_TREES, Trees, add_scores, scores
 
 NONE = -1
@@ -30,6 +32,8 @@ class Packed(NamedTuple):
     trees: Trees = NO_TREES
     caps: CapTerms = NO_CAP_TERMS
     none: bool = False  # whether "none of these" is an answer: it has the score 0
+    steps: Steps = NO_STEPS
+    network: Network = NO_NETWORK
 
 
 NOTHING = Packed()
@@ -42,6 +46,10 @@ def write_scores(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarra
     add_scores(scorer.trees, rows, count, values)
     if len(scorer.caps.coefficient) > 0:
         add_cap_terms(scorer.caps, rows, count, values)
+    if len(scorer.steps.of) > 0:
+        add_steps(scorer.steps, rows, count, values)
+    if len(scorer.network.feature) > 0:
+        add_network(scorer.network, rows, count, values)
 
 
 @inlined
@@ -73,4 +81,8 @@ def scores_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
     answer: np.ndarray = formula_scores(scorer.formula, rows) + scores(scorer.trees, rows)
     if len(scorer.caps.coefficient):
         answer = answer + cap_scores(scorer.caps, rows)
+    if len(scorer.steps.of):
+        answer = answer + step_scores(scorer.steps, rows)
+    if len(scorer.network.feature):
+        answer = answer + network_scores(scorer.network, rows)
     return answer

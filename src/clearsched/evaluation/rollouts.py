@@ -23,7 +23,7 @@ class Rollout:
     Attributes:
         policy: who scheduled.
         results: an `Outcome` an episode.
-        measures: those of the problem, the objective first.
+        measures: those of the problem, the objective of the instance first.
     """
 
     policy: Policy
@@ -37,7 +37,7 @@ class Rollout:
 
     @property
     def kind(self) -> str:
-        """heuristic, teacher or student."""
+        """One of `problems.policy.KINDS`."""
         return self.policy.kind
 
     @property
@@ -75,6 +75,7 @@ def roll_out(
     if not episodes:
         raise ClearschedError("evaluation: the workloads have no test episodes; raise workload.episodes.test")
     rollouts = []
+    measures = (instance.objective, *(measure for measure in problem.measures if measure != instance.objective))
     for policy in policies:
         progress(policy.name)
         results = policy.run(instance, episodes)
@@ -82,7 +83,7 @@ def roll_out(
             raise ClearschedError(
                 f"evaluation: policy {policy.name} ran {len(results)} of {len(episodes)} test episodes"
             )
-        rollouts.append(Rollout(policy, results, problem.measures))
+        rollouts.append(Rollout(policy, results, measures))
     return rollouts
 
 

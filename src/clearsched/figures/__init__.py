@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearsched.figures.kinds import figures_of
+from clearsched.figures.kinds import compared_figures, figures_of
 from clearsched.figures.settings import DEFAULT_DPI
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Problem
@@ -109,7 +109,9 @@ def draw_trace(
 
 
 def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = DEFAULT_DPI) -> list[Path]:
-    """Draw the evaluations of several scenarios side by side: `data_sets.svg`, `.png` and `.csv` in the folder `out`.
+    """Draw the evaluations of several scenarios: `<name>.svg`, `.png` and `.csv` of each figure in the folder `out`.
+
+    `data_sets` puts them side by side; where their objectives differ, `objectives` draws one against another.
 
     Args:
         folders: `results/<scenario>` each.
@@ -121,8 +123,13 @@ def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = DEFAULT_D
     """
     import matplotlib
 
-    from clearsched.figures import data_sets, style
+    from clearsched.figures import style
+    from clearsched.figures.objectives import objectives_of
 
-    with matplotlib.rc_context(style.RC):
-        drawing = data_sets.draw_folders([Path(folder) for folder in folders])
-        return style.save(drawing, Path(out) / "data_sets", dpi)
+    scenarios = [Path(folder) for folder in folders]
+    written = []
+    for figure in compared_figures([measure.name for measure in objectives_of(scenarios)]):
+        module = importlib.import_module(figure.module)
+        with matplotlib.rc_context(style.RC):
+            written += style.save(module.draw_folders(scenarios), Path(out) / figure.name, dpi)
+    return written

@@ -10,7 +10,7 @@ import numpy as np
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.text import decimals, with_unit
 from clearsched.figures import style
-from clearsched.problems.problem import Measure
+from clearsched.problems.problem import Measure, find_objective
 from clearsched.schemas import COMPARISON, read_table
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     """Read `evaluation/comparison.parquet` and draw one row a policy, the best on top."""
     path = results_dir / "evaluation" / "comparison.parquet"
     table, metadata = read_table(path, COMPARISON)
-    objective = subject.problem.measures[0]
+    objective = find_objective(subject.problem, metadata.get("objective"), f"{path}: objective")
     rows = [row for row in table.to_pylist() if row["measure"] == objective.name]
     if not rows:
-        raise ClearschedError(f"{path}: no rows of {objective.name}: it is not of problem {subject.problem.name}")
+        raise ClearschedError(f"{path}: no rows of {objective.name}: evaluate again")
     figure = style.new_figure(height_in=1.35 + 0.33 * len(rows))
     means, differences = figure.subplots(1, 2, sharey=True, width_ratios=(1.15, 1.0))
     _draw_means(means, rows, subject, objective)

@@ -15,7 +15,7 @@ from clearsched.evaluation.policies import label
 from clearsched.evaluation.statistics import generator
 from clearsched.figures import style
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Problem
+from clearsched.problems.problem import Measure, Problem, find_objective
 from clearsched.schemas import COMPARISON, read_table
 
 RESAMPLES, CONFIDENCE = 10_000, 0.95
@@ -40,17 +40,20 @@ def draw_folders(folders: Sequence[Path]) -> style.Drawing:
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):
         raise ClearschedError(f"figures compare: two folders have the same name: {', '.join(names)}")
-    problem = _problem_of(folders)
-    objective = problem.measures[0]
+    problem = problem_of(folders)
     rows: list[dict[str, Any]] = []
+    measures: dict[str, Measure] = {}
     for name, folder in zip(names, folders, strict=True):
-        rows += [{"data_set": name} | row for row in relative(problem, folder / "evaluation" / "episodes.parquet")]
+        measures[name], found = relative(problem, folder / "evaluation" / "episodes.parquet")
+        rows += [{"data_set": name} | row for row in found]
+    objective = measures[names[0]]
     policies = _by_mean(rows, objective.lower_is_better)
     baseline = label(problem, problem.baseline)
     figure = style.new_figure(height_in=1.2 + 0.2 * len(policies) * (1 + 0.6 * len(names)))
     axes = figure.subplots()
     for place, name in enumerate(names):
         of = [row for row in rows if row["data_set"] == name]
+        against = f"{baseline} {_number(of[0]['reference'], measures[name].unit)}"
         y = [policies.index(row["policy"]) + 0.7 * ((place + 0.5) / len(names) - 0.5) for row in of]
         ratio = np.array([row["ratio"] for row in of])
         ends = np.array([[row["ratio"] - row["ci_low"], row["ci_high"] - row["ratio"]] for row in of]).T
@@ -64,7 +67,7 @@ def draw_folders(folders: Sequence[Path]) -> style.Drawing:
             markersize=5,
             elinewidth=1.5,
             capsize=2.5,
-            label=f"{name} ({of[0]['episodes']} episodes, {baseline} {_number(of[0]['reference'], objective.unit)})",
+            label=f"{name} ({of[0]['episodes']} episodes, {against})",
         )
     for line in range(1, len(policies)):
         axes.axhline(line - 0.5, color="#E5E5E5", linewidth=0.6, zorder=0)
@@ -79,15 +82,20 @@ def draw_folders(folders: Sequence[Path]) -> style.Drawing:
         axes.xaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "235" else "")
     better = "lower is better" if objective.lower_is_better else "higher is better"
     intervals = f"{100 * CONFIDENCE:g} % intervals"
-    axes.set_xlabel(f"mean {objective.short} relative to {baseline} on the same episodes, {better}; {intervals}")
+    short = objective.short if len(set(measures.values())) == 1 else "objective"
+    axes.set_xlabel(f"mean {short} relative to {baseline} on the same episodes, {better}; {intervals}")
     style.grid(axes, "x")
     figure.legend(loc="outside upper left", ncols=1 if len(names) > 3 else len(names))
     header = ["data_set", "policy", "kind", "episodes", "ratio", "ci_low", "ci_high", "mean", "reference"]
     return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
 
 
-def _problem_of(folders: Sequence[Path]) -> Problem:
-    """The problem that all folders are results of."""
+def problem_of(folders: Sequence[Path]) -> Problem:
+    """The problem that all folders are results of.
+
+    Raises:
+        ClearschedError: a folder has no evaluation, or they are of different problems.
+    """
     found = []
     for folder in folders:
         path = folder / "evaluation" / "comparison.parquet"
@@ -99,16 +107,17 @@ def _problem_of(folders: Sequence[Path]) -> Problem:
     return find_problem(str(found[0]))
 
 
-def relative(problem: Problem, path: Path) -> list[dict[str, Any]]:
-    """Of each policy the mean objective over that of the baseline, with a bootstrap interval over paired episodes.
+def relative(problem: Problem, path: Path) -> tuple[Measure, list[dict[str, Any]]]:
+    """The objective, and of each policy its mean over that of the baseline, with an interval over paired episodes.
 
     Raises:
         ClearschedError: the file is missing, or has no episodes of the baseline, or it has a mean of 0.
     """
-    objective, baseline = problem.measures[0].name, problem.baseline
-    table, _ = read_table(path, schemas.episodes(problem.measures))
+    baseline = problem.baseline
+    table, metadata = read_table(path, schemas.episodes(problem.measures))
+    objective = find_objective(problem, metadata.get("objective"), f"{path}: objective")
     policy = np.array(table["policy"].to_pylist())
-    episode, all_values = table["episode"].to_numpy(), table[objective].to_numpy()
+    episode, all_values = table["episode"].to_numpy(), table[objective.name].to_numpy()
     kinds = dict(zip(policy.tolist(), table["kind"].to_pylist(), strict=True))
     by_policy = {}
     for name in kinds:
@@ -118,7 +127,7 @@ def relative(problem: Problem, path: Path) -> list[dict[str, Any]]:
         raise ClearschedError(f"{path}: has no policy {baseline}: add it to evaluation.policies, evaluate again")
     reference = by_policy[baseline]
     if not reference.mean():
-        raise ClearschedError(f"{path}: {objective} of {baseline} is 0 on average: nothing is in proportion to it")
+        raise ClearschedError(f"{path}: {objective.name} of {baseline} is 0 on average: nothing is in proportion to it")
     # The same resampled episodes for all policies: what is compared is paired.
     drawn = generator(0, "data_sets").integers(0, len(reference), (RESAMPLES, len(reference)))
     rows = []
@@ -129,7 +138,7 @@ def relative(problem: Problem, path: Path) -> list[dict[str, Any]]:
         row = {"policy": name, "kind": kinds[name], "episodes": len(values), "ratio": values.mean() / reference.mean()}
         ends = {"ci_low": low, "ci_high": high}
         rows.append(row | ends | {"mean": float(values.mean()), "reference": float(reference.mean())})
-    return rows
+    return objective, rows
 
 
 def interval(

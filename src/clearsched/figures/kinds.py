@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Figure, Problem
+from collections.abc import Collection
+
+from clearsched.problems.problem import Figure, Measure, Problem, objectives
 from clearsched.registry import Registry
 
 ROOM = "clearsched.figures"
@@ -18,18 +20,35 @@ FIGURES: Registry[Figure] = Registry(
 )
 """Beside these every problem has its comparison, whose name comes from the objective."""
 
+_EVALUATION = ("evaluation/comparison.parquet", "evaluation/episodes.parquet")
 
-def comparison_figure(problem: Problem) -> Figure:
-    """The figure of all policies by the objective: jct_by_policy, cost_by_policy."""
-    short = problem.measures[0].short
-    name = f"{'_'.join(short.lower().split())}_by_policy"
-    return Figure(name, f"{short} by policy", f"{ROOM}.comparison", ("evaluation/comparison.parquet",))
+COMPARED: Registry[Figure] = Registry(
+    "figure of several scenarios",
+    (
+        Figure("data_sets", "data sets side by side", f"{ROOM}.data_sets", _EVALUATION),
+        Figure("objectives", "one objective against another", f"{ROOM}.objectives", _EVALUATION),
+    ),
+)
+"""Figures of several scenarios: modules with `draw_folders(folders) -> Drawing`."""
+
+
+def compared_figures(objectives: Collection[str]) -> list[Figure]:
+    """The figures that scenarios of these objectives have together."""
+    return [figure for figure in COMPARED.values() if figure.name != "objectives" or len(set(objectives)) > 1]
+
+
+def comparison_figure(measure: Measure) -> Figure:
+    """The figure of all policies by an objective: jct_by_policy, cost_by_policy."""
+    name = f"{'_'.join(measure.short.lower().split())}_by_policy"
+    files = ("evaluation/comparison.parquet",)
+    return Figure(name, f"{measure.short} by policy", f"{ROOM}.comparison", files, objective=measure.name)
 
 
 def figures_of(problem: Problem) -> Registry[Figure]:
-    """All figures of a problem: the comparison, those that every problem has, its own.
+    """All figures of a problem: the comparison by each objective, those that every problem has, its own.
 
     Raises:
         ClearschedError: two of them have one name.
     """
-    return Registry("figure", (comparison_figure(problem), *FIGURES.values(), *problem.figures.values()))
+    comparisons = (comparison_figure(measure) for measure in objectives(problem))
+    return Registry("figure", (*comparisons, *FIGURES.values(), *problem.figures.values()))

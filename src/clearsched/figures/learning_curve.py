@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.text import with_unit
 from clearsched.figures import style
+from clearsched.problems.problem import find_objective
 from clearsched.registry import Look
 from clearsched.schemas import LEARNING_CURVE, read_table
 
@@ -33,8 +34,8 @@ def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     panels = figure.subplots(1, len(phases), width_ratios=widths, squeeze=False)[0]
     for axes, name in zip(panels, phases, strict=True):
         _draw_phase(axes, name, table.filter(pc.equal(table["phase"], name)), subject.shown("teacher", "teacher").look)
-    objective = subject.problem.measures[0]
-    panels[0].set_ylabel(style.wrapped(with_unit(objective.label, metadata.get("unit", objective.unit)), 36))
+    objective = find_objective(subject.problem, metadata.get("measure"), f"{path}: measure")
+    panels[0].set_ylabel(style.wrapped(with_unit(objective.label, objective.unit), 36))
     handles, labels = _legend_entries(panels)
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     rows = [list(row.values()) for row in table.to_pylist()]

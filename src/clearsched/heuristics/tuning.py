@@ -15,7 +15,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import provenance, read_json, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.policy import CompiledPolicy, heuristic
-from clearsched.problems.problem import Problem, objective
+from clearsched.problems.problem import Problem
 from clearsched.schemas import TUNING, write_table
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def tune_all(params: Params, trace: Path, workloads: Path, out_tuning: Path, out
     from rich.progress import track
 
     problem = find_problem(params.problem)
-    measure = objective(problem)
     instance = problem.open(trace, workloads)
+    measure = instance.objective
     episodes = instance.split("validation")
     settings = list(grid(problem, params.heuristics))
 

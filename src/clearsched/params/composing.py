@@ -13,11 +13,13 @@ from clearsched.evaluation.settings import EvaluationParams
 from clearsched.params.models import Params
 from clearsched.problems import DEFAULT, PROBLEMS, find_problem
 from clearsched.problems.problem import Problem
+from clearsched.search.families import families_of
+from clearsched.search.settings import SearchParams
 from clearsched.section import Section, derived, one_of, with_defaults
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.settings import StudentsParams
 from clearsched.teacher.kind import TEACHER
-from clearsched.teacher.settings import SEARCHED, CloneParams, TeacherParams
+from clearsched.teacher.settings import CloneParams, TeacherParams
 
 
 @cache
@@ -29,6 +31,7 @@ def params_model(name: str = DEFAULT) -> type[Params]:
     """
     problem = find_problem(name)
     common: dict[str, type[Section]] = {
+        "search": _search(problem),
         "teacher": _teacher(problem),
         "students": _students(),
         "evaluation": _evaluation(problem),
@@ -53,8 +56,8 @@ def params_model(name: str = DEFAULT) -> type[Params]:
 
 
 def policies_of(problem: Problem) -> tuple[str, ...]:
-    """Every policy that a problem knows: its heuristics, the teacher, the students."""
-    return (*problem.heuristics, TEACHER.name, *STUDENTS)
+    """Every policy that a problem knows: its heuristics, the searched ones, the teacher, the students."""
+    return (*problem.heuristics, *families_of(problem), TEACHER.name, *STUDENTS)
 
 
 def defaults(problem: str = DEFAULT) -> Params:
@@ -64,9 +67,16 @@ def defaults(problem: str = DEFAULT) -> Params:
     return params
 
 
+def _search(problem: Problem) -> type[SearchParams]:
+    families = tuple(families_of(problem))
+    field = Field(families, min_length=1, description=SearchParams.model_fields["families"].description)
+    names: Any = tuple[one_of(families), ...]  # type: ignore[misc]
+    return derived(SearchParams, {"families": (names, field)})
+
+
 def _teacher(problem: Problem) -> type[TeacherParams]:
     known = CloneParams.model_fields["policy"]
-    names: Any = Union[Literal["best"], one_of((*problem.heuristics, *SEARCHED))]  # noqa: UP007 (no type to mypy)
+    names: Any = Union[Literal["best"], one_of((*problem.heuristics, *families_of(problem)))]  # noqa: UP007 (no type to mypy)
     clone = derived(CloneParams, {"policy": (names, Field(known.default, description=known.description))})
     return derived(TeacherParams, {"clone": clone})
 

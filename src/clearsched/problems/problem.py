@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from clearsched.compiled.feature import Feature
+from clearsched.errors import ClearschedError
 from clearsched.registry import Look, Registry
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Choice(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """A number that an episode ends with; the first of a problem's measures is its objective."""
+    """A number that an episode ends with."""
 
     name: str  # "jct_s"
     unit: str  # "s"; empty for a ratio
@@ -61,6 +62,7 @@ class Measure(NamedTuple):
     short: str  # "JCT"
     lower_is_better: bool = True
     compared: bool = True  # whether tables tell it beside the objective
+    objective: bool = False  # whether policies may be made for it (`workload.objective`); the first always may
 
 
 class Heuristic(NamedTuple):
@@ -77,6 +79,16 @@ class Heuristic(NamedTuple):
     section: str = ""  # of `heuristics` in params: its grid; heuristics may share one
     settings: str = ""  # "module:class", the model of that section; its `grid()` gives the settings tried
     shown: bool = True  # whether its parameters are told in tables
+
+
+class Family(NamedTuple):
+    """Policies of one form, whose numbers `clearsched search` finds."""
+
+    name: str
+    label: str
+    look: Look
+    program: str  # "module:function": of a `problems.programs.Ground` makes a `problems.programs.Program`
+    summary: str
 
 
 class Source(NamedTuple):
@@ -112,6 +124,7 @@ class Figure(NamedTuple):
     sources: tuple[str, ...] = ()  # the only sources of jobs that have it; empty: all
     measure: str = ""  # "module:function" that reads a trace, once for all figures that name it (`draw_trace`)
     plot: Plot | None = None
+    objective: str = ""  # the only objective that has it; empty: all
 
     @property
     def shows_trace(self) -> bool:
@@ -186,7 +199,10 @@ class Outcome(Protocol):
         """How long a job stays, s: the unit of the horizon over which a choice is judged."""
 
     def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
-        """float64[T]: what the objective loses from each time on, discounted by exp(-(s - t) / horizon_s)."""
+        """float64[T]: what the instance's objective loses from each time on, as a negative number.
+
+        Discounted by exp(-(s - t) / horizon_s), unless the objective is told by the end of the episode alone.
+        """
 
 
 class Lockstep(Protocol):
@@ -230,6 +246,10 @@ class Instance(Protocol):
     @property
     def problem(self) -> Problem: ...
     @property
+    def objective(self) -> Measure:
+        """What policies are made for and compared by: the one of the problem's objectives that params chose."""
+
+    @property
     def facts(self) -> Mapping[str, Any]:
         """What the log and the tables say of it, JSON values: {"num_executors": 10}."""
 
@@ -255,6 +275,12 @@ class Instance(Protocol):
 
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
+
+    def bounds(self, episode: Episode) -> Mapping[str, float]:
+        """What no policy can do better than in an episode, by the name of the measure: a proved bound, or no entry.
+
+        The episode's jobs and luck are known to it, so that it holds for every policy, one that sees ahead included.
+        """
 
     def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
         """The problem's own result tables of an evaluation, by name (`Problem.details`); `runs`: evaluation.Rollout."""
@@ -285,7 +311,7 @@ class Problem(Protocol):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The objective first."""
+        """The first is the objective unless params choose another (`objectives`)."""
 
     @property
     def heuristics(self) -> Registry[Heuristic]: ...
@@ -296,6 +322,10 @@ class Problem(Protocol):
     @property
     def baseline(self) -> str:
         """The heuristic to which all others are put in proportion where several data sets stand side by side."""
+
+    @property
+    def families(self) -> Registry[Family]:
+        """Families of its own, searched beside those that any problem gets from its features (`search.families`)."""
 
     @property
     def sources(self) -> Registry[Source]: ...
@@ -340,6 +370,20 @@ def level_of(share: float, first: int, last: int) -> int:
     return max(first, int(np.floor(min(max(share, 0.0), 1.0) * last + 0.5)))
 
 
-def objective(problem: Problem) -> Measure:
-    """The measure that policies are trained, tuned and compared by."""
-    return problem.measures[0]
+def objectives(problem: Problem) -> tuple[Measure, ...]:
+    """The measures that policies may be trained, tuned and compared by; the first is the default."""
+    first, *others = problem.measures
+    return (first, *(measure for measure in others if measure.objective))
+
+
+def find_objective(problem: Problem, name: object, where: object) -> Measure:
+    """The objective of a name that a file tells.
+
+    Raises:
+        ClearschedError: the problem has no such objective.
+    """
+    for measure in objectives(problem):
+        if measure.name == name:
+            return measure
+    known = ", ".join(measure.name for measure in objectives(problem))
+    raise ClearschedError(f"{where}: {name!r} is no objective of {problem.name} ({known}); build it again")

@@ -55,7 +55,7 @@ class LeastTerm:
             told = [_product(term, unit) for term in self.terms]
         else:
             how = "All of this holds, rounded."
-            told = [f"at most {_level(term, choice, facts)}" for term in self.terms]
+            told = [f"at most {level_in_words(term, choice, facts)}" for term in self.terms]
         joined = [("and " * (place > 0)) + text for place, text in enumerate(told)]
         ends = [","] * (len(told) - 1) + ["."]
         return [
@@ -74,7 +74,7 @@ class LeastTerm:
         return tuple(dict.fromkeys(name for term in self.terms for name in term if name != TIMES))
 
 
-def _level(term: Mapping[str, float], choice: Question, facts: Facts) -> str:
+def level_in_words(term: Mapping[str, float], choice: Question, facts: Facts) -> str:
     """A term in words: `3 times job_sqrt_share`, or `one executor for each 6 s of job_work_left_s`.
 
     The term is a share of the most; a feature with a unit is told by what it is worth in whole things, as far as the

@@ -25,7 +25,7 @@ SCORERS = Registry(
             "formula",
             "clearsched.scorers.formula:WeightedSum",
             "weights",
-            "a weighted sum of features; plain weights by feature, or a number, are one too",
+            "a weighted sum of features, some as logarithms; plain weights by feature, or a number, are one too",
         ),
         ScorerKind(
             "rules",
@@ -49,11 +49,18 @@ SCORERS = Registry(
             "the least of a few products of features",
         ),
         ScorerKind(
+            "steps",
+            "steps",
+            "clearsched.scorers.steps:StepList",
+            "steps",
+            "ordered cases, each with conditions, a cap that is the least of a few products, and an order of its own",
+        ),
+        ScorerKind(
             "network",
             "network",
             "clearsched.scorers.network:Perceptron",
             "network",
-            "a small neural network on the features of a candidate; it answers outside the loop only",
+            "a small neural network on the features of a candidate; it runs in the loop if it has one hidden layer",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""A small neural network as scorer, on the features of one candidate. It answers outside the compiled loop only."""
+"""A small neural network as scorer, on the features of one candidate. One of a single hidden layer runs in the loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.scoring import Packed
+from clearsched.compiled.perceptron import WIDEST, Network
+from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.scorer import Facts, Question, known_column, name_list
@@ -21,40 +22,57 @@ class Perceptron:
     Attributes:
         layers: (weights float64[inputs, outputs], bias float64[outputs]) each; the last has one output.
         names: of the features that the first layer takes, in their order.
+        scales: a number each, or none at all: above 0, the input is sign(x) log(1 + |x| / scale); 0: x itself.
     """
 
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
     names: tuple[str, ...]
+    scales: tuple[float, ...] = ()
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
-        """There is none.
+        """Flat arrays for the loop.
 
         Raises:
-            ClearschedError: always.
+            ClearschedError: more than one hidden layer, or a hidden layer that is too wide.
         """
-        raise ClearschedError(
-            f"{where}: a network answers outside the simulator's loop only: score logged decisions with it, or fit a "
-            "student of another kind"
-        )
+        if len(self.layers) != 2 or len(self.layers[0][1]) > WIDEST:
+            raise ClearschedError(
+                f"{where}: in the simulator's loop runs a network of one hidden layer of at most {WIDEST} units: score "
+                "logged decisions with this one, or fit a student of another kind"
+            )
+        (matrix, shift), (weight, bias) = self.layers
+        columns = np.array([known_column(name, names, where) for name in self.names], np.int64)
+        inner, shift, outer = (np.ascontiguousarray(part, np.float64) for part in (matrix, shift, weight[:, 0]))
+        return Packed(network=Network(columns, self._scales(), inner, shift, outer, float(bias[0])))
 
     def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """float64[n] of float32[n, F]."""
+        if len(self.layers) == 2 and len(self.layers[0][1]) <= WIDEST:
+            return scores_of(self.pack(names), features)
         values = features[:, [known_column(name, names, "network") for name in self.names]].astype(np.float64)
+        scales = self._scales()
+        logs = np.sign(values) * np.log1p(np.abs(values) / np.where(scales > 0, scales, 1.0))
+        values = np.where(scales > 0, logs, values)
         for weights, bias in self.layers[:-1]:
             values = np.maximum(values @ weights + bias, 0.0)
         weights, bias = self.layers[-1]
         answer: np.ndarray = (values @ weights + bias)[:, 0]
         return answer
 
+    def _scales(self) -> np.ndarray:
+        return np.array(self.scales or (0.0,) * len(self.names), np.float64)
+
     def to_json(self) -> dict[str, Any]:
         """The layers, and the names of their inputs."""
         layers = [{"weights": weights.tolist(), "bias": bias.tolist()} for weights, bias in self.layers]
-        return {"features": list(self.names), "network": layers}
+        scales = {"scales": list(self.scales)} if self.scales else {}
+        return {"features": list(self.names), **scales, "network": layers}
 
     @classmethod
     def from_json(cls, value: Any, names: Sequence[str], where: str) -> Perceptron:
         """`network`: a list of objects with `weights` (a row an input) and `bias`; `features`: its inputs."""
         own = name_list(value.get("features"), names, where)
+        scales = _scales(value.get("scales", []), len(own), where)
         layers, inputs = value["network"], len(own)
         if not isinstance(layers, list) or not layers:
             raise ClearschedError(f"{where}.network: a list of layers expected")
@@ -76,7 +94,7 @@ class Perceptron:
                 raise ClearschedError(f"{where}.network[{place}]: a number is not finite")
             read.append((weights, bias))
             inputs = outputs
-        return cls(tuple(read), own)
+        return cls(tuple(read), own, scales)
 
     def render(self, choice: Question, facts: Facts) -> list[str]:
         """Its size: it cannot be read."""
@@ -101,3 +119,17 @@ class Perceptron:
     def used(self) -> tuple[str, ...]:
         """Its inputs."""
         return self.names
+
+
+def _scales(value: Any, count: int, where: str) -> tuple[float, ...]:
+    """The scales of a file.
+
+    Raises:
+        ClearschedError: they are not one number of at least 0 for each feature.
+    """
+    numbers = isinstance(value, list) and all(
+        isinstance(scale, int | float) and not isinstance(scale, bool) and 0 <= scale < np.inf for scale in value
+    )
+    if not numbers or len(value) not in (0, count):
+        raise ClearschedError(f"{where}.scales: a number of at least 0 for each of the {count} features expected")
+    return tuple(float(scale) for scale in value)

@@ -14,7 +14,7 @@ from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
 from clearsched.files import provenance, write_text
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Episode, Instance, Problem, objective
+from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.registry import load
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
@@ -52,7 +52,7 @@ def fit_one(
     check_log(decisions, problem, instance, workloads)
     expert = load_expert(problem, teacher, tuned)
     train = instance.split("train")
-    bench = Bench(instance, objective(problem), train[:TRIAL_EPISODES], instance.split("validation"))
+    bench = Bench(instance, instance.objective, train[:TRIAL_EPISODES], instance.split("validation"))
     dataset = read_dataset(decisions, problem, "train", instance.most)
     common = params.students
     task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
@@ -89,7 +89,7 @@ def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: 
 def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) -> ScoredPolicy:
     """The best of a student learned from the log and of those learned again from where it went (DAgger).
 
-    The rounds are compared in closed loop by the problem's objective on the validation episodes.
+    The rounds are compared in closed loop by the objective on the validation episodes.
 
     Args:
         task: what is learned from at first.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeGuard
 from clearsched.errors import ClearschedError
 from clearsched.heuristics.tuning import read_tuned, tuned_heuristic
 from clearsched.problems.policy import CompiledPolicy
-from clearsched.problems.problem import Problem, objective
+from clearsched.problems.problem import Instance, Measure, Problem
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 
 BEST = "best"
@@ -22,11 +22,11 @@ class Experts(NamedTuple):
     heuristic: CompiledPolicy  # the best tuned one
 
 
-def find_experts(problem: Problem, name: str, tuned: Path, searched: Sequence[Path]) -> Experts:
+def find_experts(instance: Instance, name: str, tuned: Path, searched: Sequence[Path]) -> Experts:
     """The policy to clone, and the best tuned heuristic.
 
     Args:
-        problem: what is scheduled.
+        instance: what is scheduled, and its objective.
         name: `BEST`: of all, the one with the best mean objective on the validation episodes; else a name.
         tuned: JSON file of the tuned heuristics.
         searched: JSON files of searched policies.
@@ -34,6 +34,7 @@ def find_experts(problem: Problem, name: str, tuned: Path, searched: Sequence[Pa
     Raises:
         ClearschedError: a file is broken or of another problem or objective, or none holds the policy.
     """
+    problem, measure = instance.problem, instance.objective
     policies = {}
     for path in searched:
         policy = load_policy(path, problem)
@@ -51,9 +52,9 @@ def find_experts(problem: Problem, name: str, tuned: Path, searched: Sequence[Pa
     if name == BEST:
         chosen = best
         if policies:
-            value, better = _tuned_value(problem, tuned, best.name), _order(problem)
+            value, better = _tuned_value(problem, measure, tuned, best.name), (1 if measure.lower_is_better else -1)
             for path, policy in policies.values():
-                found = _searched_value(problem, path, policy)
+                found = _searched_value(measure, path, policy)
                 if better * found < better * value:
                     chosen, value = _compiled(policy), found
     return Experts(chosen, best)
@@ -64,29 +65,23 @@ def _best_heuristic(problem: Problem, tuned: Path, name: str) -> CompiledPolicy:
     return tuned_heuristic(problem, BEST if "best" in read_tuned(tuned, problem) else name, tuned)
 
 
-def _order(problem: Problem) -> float:
-    """1 where less is better, else -1."""
-    return 1.0 if objective(problem).lower_is_better else -1.0
-
-
 def _compiled(policy: ScoredPolicy) -> CompiledPolicy:
     return CompiledPolicy(policy.name, "searched", policy.compiled)
 
 
-def _tuned_value(problem: Problem, tuned: Path, name: str) -> float:
+def _tuned_value(problem: Problem, measure: Measure, tuned: Path, name: str) -> float:
     found = read_tuned(tuned, problem)
     values = found.get("validation")
     value = values.get(name) if isinstance(values, dict) else None
-    if found.get("measure") != objective(problem).name or not _is_number(value):
-        raise ClearschedError(f"{tuned}: does not tell the {objective(problem).name} of {name}; tune them again")
+    if found.get("measure") != measure.name or not _is_number(value):
+        raise ClearschedError(f"{tuned}: does not tell the {measure.name} of {name}; tune them again")
     return float(value)
 
 
-def _searched_value(problem: Problem, path: Path, policy: ScoredPolicy) -> float:
+def _searched_value(measure: Measure, path: Path, policy: ScoredPolicy) -> float:
     found = policy.evidence.get("validation")
-    name = objective(problem).name
-    if not isinstance(found, dict) or found.get("measure") != name or not _is_number(found.get("value")):
-        raise ClearschedError(f"{path}: validation: does not tell its {name}; search again")
+    if not isinstance(found, dict) or found.get("measure") != measure.name or not _is_number(found.get("value")):
+        raise ClearschedError(f"{path}: validation: does not tell its {measure.name}; search again")
     return float(found["value"])
 
 

@@ -38,6 +38,8 @@ class TeacherPolicy:
         name, kind: "teacher".
         problem: that it was trained for.
         mode: argmax, or sampled if it draws its choices from their probabilities.
+        seed: of its draws in sampled mode.
+        training_seed: that it was trained with.
         settings: none that were tuned.
     """
 
@@ -55,6 +57,7 @@ class TeacherPolicy:
         self.problem = problem
         self.mode = mode
         self.seed = seed
+        self.training_seed = 0
         self.settings: Mapping[str, float] = {}
         self.network = copy.deepcopy(network).double().eval()
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import objective
 from clearsched.teacher.imitation import Epoch
 from clearsched.teacher.policy_gradient import Iteration
 from clearsched.teacher.run import Training
@@ -28,7 +27,7 @@ class Watch:
         self, params: TeacherParams, training: Training, progress: Progress, task: TaskID, live: Any = None
     ) -> None:
         self._params, self._training, self._progress, self._task, self._live = params, training, progress, task, live
-        self._measure = objective(training.problem)
+        self._measure = training.instance.objective
         self._choices = [choice.name for choice in training.problem.choices]
         self._now = ""
 

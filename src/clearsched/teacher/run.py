@@ -12,7 +12,7 @@ from torch import Tensor
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Problem, objective
+from clearsched.problems.problem import Episode, Instance, Measure, Problem
 from clearsched.schemas import LEARNING_CURVE
 from clearsched.teacher.experts import Experts
 from clearsched.teacher.imitation import Cloning
@@ -85,7 +85,7 @@ class Training:
         """Mean objective (argmax) on the validation episodes; keeps the weights if they are the best so far."""
         found, _ = mean_objective(TeacherPolicy(self.network, self.problem), self.instance, self.validation)
         self.check("validation objective", found)
-        if self.best_objective is None or is_better(self.problem, found, self.best_objective):
+        if self.best_objective is None or is_better(self.instance.objective, found, self.best_objective):
             self.best, self.best_objective, self.best_at = copy_of(self.network), found, where
         return found
 
@@ -100,13 +100,13 @@ class Training:
 
     def better(self, value: float, other: float) -> float:
         """The better one of two mean objectives."""
-        return other if is_better(self.problem, other, value) else value
+        return other if is_better(self.instance.objective, other, value) else value
 
     def is_close(self, tolerance: float | None) -> bool:
         """Whether the best so far costs no more than a share `tolerance` of the cloned policy's objective."""
         if self.best_objective is None or tolerance is None:
             return False
-        order = 1 if objective(self.problem).lower_is_better else -1
+        order = 1 if self.instance.objective.lower_is_better else -1
         return order * (self.best_objective - self.reference) <= tolerance * abs(self.reference)
 
     def begin_improving(self) -> None:
@@ -130,7 +130,7 @@ class Training:
             Diverged: twice as bad as the clone.
         """
         assert self.clone is not None
-        order = 1 if objective(self.problem).lower_is_better else -1
+        order = 1 if self.instance.objective.lower_is_better else -1
         if order * (value - self.clone) > max(abs(self.clone), abs(self.reference)):
             raise Diverged(f"the validation objective is {value:.4g}, that of the clone was {self.clone:.4g}")
 
@@ -155,7 +155,7 @@ class Training:
         """Mean objective on the validation episodes of heuristic, cloned policy, clone and the teacher that is kept."""
         return {
             "episodes": len(self.validation),
-            "measure": objective(self.problem).name,
+            "measure": self.instance.objective.name,
             "best_heuristic": self.experts.heuristic.name,
             "heuristic": self.heuristic,
             "cloned": self.reference,
@@ -199,13 +199,13 @@ class Training:
         return Snapshot(tensors | prefixed("part", part.tensors), facts)
 
 
-def is_better(problem: Problem, value: float, other: float) -> bool:
-    """Whether a mean objective is strictly better than another."""
-    return value < other if objective(problem).lower_is_better else value > other
+def is_better(measure: Measure, value: float, other: float) -> bool:
+    """Whether a mean of the measure is strictly better than another."""
+    return value < other if measure.lower_is_better else value > other
 
 
 def mean_objective(policy: Policy, instance: Instance, episodes: list[Episode]) -> tuple[float, float]:
     """Means over the episodes of the objective, and of how long a job stays, s."""
-    name, results = objective(instance.problem).name, policy.run(instance, episodes)
+    name, results = instance.objective.name, policy.run(instance, episodes)
     scale_s = float(np.mean([result.scale_s for result in results]))
     return float(np.mean([result.measures[name] for result in results])), scale_s

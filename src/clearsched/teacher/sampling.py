@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.problem import NONE, Answers, Compiled, Episode, Instance, objective
+from clearsched.problems.problem import NONE, Answers, Compiled, Episode, Instance
 from clearsched.teacher.baselines import excess_backlog, generalised, group_advantages, without_backlog
 from clearsched.teacher.choices import candidate_of, column_of, draw, log_probability_of_level, row_of
 from clearsched.teacher.devices import encode, tensor
@@ -95,7 +95,7 @@ def collect(
         joined = generalised(joined, times, scope.horizon_s, scope.trace_s)
     mean = None
     if not np.isfinite(ends_s).any():
-        name = objective(instance.problem).name
+        name = instance.objective.name
         mean = float(np.mean([result.measures[name] for result in results]))
     return Drawn(steps, joined / (joined.std() or 1.0), mean)
 

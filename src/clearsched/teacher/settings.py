@@ -10,8 +10,6 @@ from clearsched.section import Section
 
 Rate = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
-SEARCHED = ("stay_and_move", "weights", "small_network")
-"""Families of searched policies that can be cloned by name."""
 
 
 class NetworkParams(Section):

@@ -13,7 +13,7 @@ import torch
 
 from clearsched.files import digest_json, provenance
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Instance, objective
+from clearsched.problems.problem import Instance
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
@@ -67,7 +67,7 @@ def train(
     problem = find_problem(params.problem)
     device = device_of(params.teacher.device)
     instance = problem.open(trace, workloads)
-    experts = find_experts(problem, params.teacher.clone.policy, tuned, searched)
+    experts = find_experts(instance, params.teacher.clone.policy, tuned, searched)
     inputs = {"trace": trace, "workloads": workloads, "tuned": tuned} | {f"searched/{p.stem}": p for p in searched}
     settings = params.teacher.model_dump(mode="json", exclude=OUTSIDE)
     origin = provenance({"seed": params.seed, "training_seed": training_seed, "teacher": settings}, inputs)
@@ -93,7 +93,7 @@ def train(
     }
     sizes = params.teacher.network.model_dump()
     save_checkpoint(out_dir / "teacher.safetensors", training.network.cpu(), problem, sizes, facts)
-    measure = objective(problem)
+    measure = instance.objective
     curve = pa.Table.from_pylist(training.rows, schema=LEARNING_CURVE)
     about = {"measure": measure.name, "label": measure.label, "short": measure.short, "unit": measure.unit}
     write_table(out_dir / "learning_curve.parquet", curve, LEARNING_CURVE, origin | about)

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearsched.figures.kinds import figures_of
+from clearsched.figures.kinds import COMPARED, compared_figures, figures_of
 from clearsched.imports import PACKAGE, code_of
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Figure, Problem
+from clearsched.problems.problem import Figure, Problem, objectives
+from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 
 if TYPE_CHECKING:
@@ -24,14 +25,29 @@ RUNS = ("open", "choices", "measures", "heuristics", "compile", "compile_heurist
 
 def tables_of(problem: Problem) -> tuple[str, ...]:
     """The tables that an evaluation writes."""
-    return ("episodes", "comparison", "fidelity", *problem.details)
+    return ("episodes", "comparison", "fidelity", "bounds", "seeds", *problem.details)
+
+
+def objective_of(params: Params) -> str:
+    """The name of what a scenario's policies are made for; a problem of one objective need not ask for it."""
+    default = objectives(find_problem(params.problem))[0].name
+    return str(getattr(params.workload, "objective", default))
 
 
 def figures_drawn(params: Params) -> dict[str, Figure]:
-    """The figures that a scenario has, by name: some are of one source of jobs alone."""
-    figures = figures_of(find_problem(params.problem))
-    source = params.traces.source
-    return {name: figure for name, figure in figures.items() if not figure.sources or source in figure.sources}
+    """The figures that a scenario has, by name: some are of one source of jobs or of one objective alone."""
+    problem = find_problem(params.problem)
+    figures, source, objective = figures_of(problem), params.traces.source, objective_of(params)
+    return {
+        name: figure
+        for name, figure in figures.items()
+        if (not figure.sources or source in figure.sources) and figure.objective in ("", objective)
+    }
+
+
+def figures_compared(scenarios: Iterable[Params]) -> list[Figure]:
+    """The figures that several scenarios have together."""
+    return compared_figures([objective_of(params) for params in scenarios])
 
 
 def inputs_of(figure: Figure, students: Iterable[str]) -> list[str]:
@@ -61,6 +77,9 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
     entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics]
+    if stage == "search":
+        family = families_of(problem)[rule.removeprefix("search_run_")]
+        entries += [family.program, *_of(problem, "families")]
     if stage == "students":
         entries.append(STUDENTS[rule.removeprefix("students_fit_")].module)
     return code_of(entries)
@@ -68,6 +87,7 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
 
 _COMMANDS = {
     "heuristics": "clearsched.heuristics:tune",
+    "search": "clearsched.search:run",
     "teacher": "clearsched.teacher:train",
     "decisions": "clearsched.decisions:log",
     "students": "clearsched.students:fit",
@@ -78,7 +98,7 @@ _COMMANDS = {
 def _drawing(rule: str, figures: Mapping[str, Figure]) -> list[str]:
     """What draws the figure of a rule."""
     if rule == "figures_compare":
-        return ["clearsched.figures:compare"]
+        return ["clearsched.figures:compare", *(f"{figure.module}:draw_folders" for figure in COMPARED.values())]
     figure = figures[rule.removeprefix("figures_draw_")]
     return ["clearsched.figures:draw", f"{figure.module}:draw", *([figure.measure] if figure.measure else [])]
 

@@ -31,8 +31,14 @@ JOB_QUANTITIES = {
     "sum_weight": "sum of the weights of all jobs in the system",
     "sqrt_weight": "square root of its weight",
     "sum_sqrt_weight": "sum of these over all jobs in the system",
+    "root": "fifth root of its work left + 1000 ms",
+    "sum_power_20": "sum of root over all jobs in the system",
+    "sum_power_40": "sum of root^2",
+    "sum_power_60": "sum of root^3",
+    "sum_power_80": "sum of root^4",
     "jobs": "jobs in the system: arrived and not complete",
     "executors": "executors of the cluster",
+    "moving_delay_ms": "time that an executor takes to change jobs",
 }
 """What the formulas of the columns `job_*` are written in. Times and work (executor-milliseconds) in ms."""
 
@@ -116,6 +122,48 @@ FEATURES = (
         "",
         "executors it holds, relative to an equal share of the cluster",
         "held * jobs / executors",
+        -1,
+    ),
+    Feature(
+        "job_share_20",
+        "",
+        "its share when every job counts with its work left to the power 0.2",
+        "root / sum_power_20",
+        -1,
+    ),
+    Feature(
+        "job_share_40",
+        "",
+        "its share when every job counts with its work left to the power 0.4",
+        "root * root / sum_power_40",
+        -1,
+    ),
+    Feature(
+        "job_share_60",
+        "",
+        "its share when every job counts with its work left to the power 0.6",
+        "root * root * root / sum_power_60",
+        -1,
+    ),
+    Feature(
+        "job_share_80",
+        "",
+        "its share when every job counts with its work left to the power 0.8",
+        "root * root * root * root / sum_power_80",
+        -1,
+    ),
+    Feature("job_executor_share", "", "executors it holds, as a share of the cluster", "held / executors"),
+    Feature(
+        "job_work_per_executor_s",
+        "s",
+        "work left for each executor it holds, if it gets one more",
+        "work_left_ms / 1000 / (held + 1)",
+    ),
+    Feature(
+        "job_move_s",
+        "s",
+        "time that it costs to move an executor to the job: 0 for those that sit in it",
+        "(1 - is_source) * moving_delay_ms / 1000",
         -1,
     ),
     Feature(
@@ -204,6 +252,7 @@ def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scra
     levels_below, critical_path_ms = state.profiles.levels_below, state.profiles.critical_path_ms
     jobs = scalar[st.NUM_ACTIVE]
     sum_weight = sum_sqrt_weight = 0.0
+    sum_power_20 = sum_power_40 = sum_power_60 = sum_power_80 = 0.0
     smallest_weight = np.inf
     choosable = most = 0
     for i in range(jobs):
@@ -211,6 +260,11 @@ def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scra
         weight = work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS
         sum_weight += weight
         sum_sqrt_weight += np.sqrt(weight)
+        root = work[j, st.WORK_ROOT]
+        sum_power_20 += root
+        sum_power_40 += root * root
+        sum_power_60 += root * root * root
+        sum_power_80 += root * root * root * root
         if job[j, st.NUM_CANDIDATES] > 0:
             smallest_weight = min(smallest_weight, weight)
             choosable += 1
@@ -261,8 +315,14 @@ def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scra
             sum_weight=sum_weight,
             sqrt_weight=np.sqrt(weight),
             sum_sqrt_weight=sum_sqrt_weight,
+            root=work[j, st.WORK_ROOT],
+            sum_power_20=sum_power_20,
+            sum_power_40=sum_power_40,
+            sum_power_60=sum_power_60,
+            sum_power_80=sum_power_80,
             jobs=jobs,
             executors=scalar[st.NUM_EXECUTORS],
+            moving_delay_ms=scalar[st.MOVING_DELAY_MS],
         )
         place += 1
         for c in range(count, count + candidates):

@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs import details
+from clearsched.problems.dag_jobs.bounds import bounds
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs
-from clearsched.problems.problem import Problem
+from clearsched.problems.problem import Measure, Problem, find_objective
 
 
 class DagJobsInstance:
@@ -34,6 +35,13 @@ class DagJobsInstance:
     def problem(self) -> Problem:
         """DAG jobs."""
         return find_problem("dag_jobs")
+
+    @property
+    def objective(self) -> Measure:
+        """As the workloads tell; mean JCT where episodes come from elsewhere."""
+        if self.drawn is None:
+            return self.problem.measures[0]
+        return find_objective(self.problem, self._settings["objective"], "workloads: objective")
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -74,6 +82,10 @@ class DagJobsInstance:
         low, high = min(counts), max(counts)
         jobs = f"{low}" if low == high else f"{low} to {high}"
         return f"{len(episodes)} {split} episodes of {jobs} jobs on {self.most} executors"
+
+    def bounds(self, episode: Workload) -> dict[str, float]:
+        """Of the mean JCT and the makespan."""
+        return bounds(self.profiles, episode)
 
     def details(self, runs: Sequence[Any], episodes: Sequence[Workload]) -> dict[str, tuple[pa.Table, pa.Schema]]:
         """The tables `jobs` and `tasks` of an evaluation."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearsched.problems import policy
 from clearsched.problems.dag_jobs.figures import FIGURES
-from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
+from clearsched.problems.dag_jobs.policies import CODES, FAMILIES, HEURISTICS, LEARNED
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
 from clearsched.problems.problem import Choice, Instance, Measure, Problem
 
@@ -27,12 +27,24 @@ class DagJobs:
     summary = "jobs that are DAGs of stages, on a pool of executors"
     measures = (
         Measure("jct_s", "s", "mean job completion time", "JCT"),
-        Measure("makespan_s", "s", "completion of the last job", "makespan", compared=False),
+        Measure(
+            "jct_p95_s", "s", "95th percentile of the job completion times", "p95 JCT", compared=False, objective=True
+        ),
+        Measure(
+            "slowdown",
+            "",
+            "mean job completion time relative to the job's ideal time",
+            "slowdown",
+            compared=False,
+            objective=True,
+        ),
+        Measure("makespan_s", "s", "completion of the last job", "makespan", compared=False, objective=True),
         Measure("num_tasks", "tasks", "tasks started", "tasks", compared=False),
     )
     heuristics = HEURISTICS
     yardsticks = ("weighted_fair", "capped_srpt")
     baseline = "fair"
+    families = FAMILIES
     sources = SOURCES
     default_source = DEFAULT
     figures = FIGURES

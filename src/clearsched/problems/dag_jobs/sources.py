@@ -30,6 +30,7 @@ SOURCES: Registry[Source] = Registry(
             "TPC-H on Spark",
             f"{_ROOM}.tpch_spark",
             "the 22 TPC-H queries at 5 input sizes, recorded on Apache Spark by this project; embedded",
+            f"{_SETTINGS}:TpchSparkParams",
         ),
         Source(
             "tpch-decima",

@@ -22,7 +22,7 @@ from clearsched.problems.deferrable_jobs.simulator.state import (
     new_state,
 )
 from clearsched.problems.deferrable_jobs.workloads.files import Workloads
-from clearsched.problems.problem import Problem
+from clearsched.problems.problem import Measure, Problem, find_objective
 
 AHEAD_S = 3600
 """How long before a slot the forecast of it is told in the table `slots`."""
@@ -43,6 +43,11 @@ class DeferrableJobs:
     def problem(self) -> Problem:
         """Deferrable jobs."""
         return find_problem("deferrable_jobs")
+
+    @property
+    def objective(self) -> Measure:
+        """As the workloads tell."""
+        return find_objective(self.problem, self._workloads.settings["objective"], "workloads: objective")
 
     @property
     def none(self) -> bool:
@@ -99,6 +104,10 @@ class DeferrableJobs:
         counts = f"{jobs[0]}" if len(jobs) == 1 else f"{jobs[0]} to {jobs[-1]}" if jobs else "no"
         cores = f"{self.facts['cores']:.4g}"
         return f"{len(episodes)} {split} episodes of {counts} jobs on what on-demand work leaves of {cores} cores"
+
+    def bounds(self, episode: Episode) -> Mapping[str, float]:
+        """None: nothing is proved that says more than that a cost is at least 0."""
+        return {}
 
     def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
         """`jobs`: every job of every episode; `slots`: every slot of the first one; under each policy."""

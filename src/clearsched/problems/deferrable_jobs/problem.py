@@ -11,7 +11,7 @@ from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.sections import SECTIONS
 from clearsched.problems.deferrable_jobs.traces.sources import DEFAULT, SOURCES
-from clearsched.problems.problem import Choice, Figure, Heuristic, Measure, Problem, Source
+from clearsched.problems.problem import Choice, Family, Figure, Heuristic, Measure, Problem, Source
 from clearsched.registry import Registry, load
 from clearsched.section import Section
 
@@ -23,8 +23,8 @@ START = Choice("start", "rank", "Which waiting job starts now?", FEATURES, none=
 
 MEASURES = (
     Measure("cost", "", "weighted cost of waits, missed deadlines and evictions", "cost"),
-    Measure("relative_wait", "", "mean wait relative to the job's duration", "wait"),
-    Measure("missed_share", "", "share of deadlines missed", "missed"),
+    Measure("relative_wait", "", "mean wait relative to the job's duration", "wait", objective=True),
+    Measure("missed_share", "", "share of deadlines missed", "missed", objective=True),
     Measure("evictions_per_job", "", "evictions per job", "evictions"),
     Measure("utilisation", "", "share of the left capacity that jobs used, until the last completion", "used", False),
     Measure("makespan_h", "h", "completion of the last job", "makespan", compared=False),
@@ -56,6 +56,7 @@ class DeferrableJobsProblem:
     heuristics: Registry[Heuristic] = HEURISTICS
     yardsticks: tuple[str, ...] = ("fifo", "edf")
     baseline = "fifo"
+    families: Registry[Family] = Registry("family", ())
     sources: Registry[Source] = SOURCES
     default_source = DEFAULT
     figures: Registry[Figure] = FIGURES

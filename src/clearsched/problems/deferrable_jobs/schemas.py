@@ -43,7 +43,7 @@ JOBS = pa.schema(
         field("completion_h", pa.float64(), "h", "time of completion"),
         field("evictions", pa.int32(), "evictions", "how often it was evicted"),
         field("missed", pa.bool_(), "", "whether its deadline was missed"),
-        field("cost", pa.float64(), "", "what it adds to the objective, which is the mean over the jobs"),
+        field("cost", pa.float64(), "", "what it adds to the cost, which is the mean over the jobs"),
     ]
 )
 

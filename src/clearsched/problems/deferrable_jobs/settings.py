@@ -86,7 +86,7 @@ class CapacityParams(Section):
 
 
 class WeightsParams(Section):
-    """The objective: wait x mean relative wait + miss x share of deadlines missed + eviction x evictions a job."""
+    """The cost: wait x mean relative wait + miss x share of deadlines missed + eviction x evictions a job."""
 
     wait: Weight = Field(1.0, description="for a wait as long as the job's duration")
     miss: Weight = Field(4.0, description="for a missed deadline")
@@ -96,6 +96,11 @@ class WeightsParams(Section):
 class WorkloadParams(Section):
     """The cluster, and the jobs that arrive at it."""
 
+    objective: Literal["cost", "relative_wait", "missed_share"] = Field(
+        "cost",
+        description="what policies are tuned, trained and compared for: the cost by `weights`, the mean wait "
+        "relative to the job's duration, or the share of deadlines missed",
+    )
     slot_s: int = Field(300, ge=1, le=86_400, description="length of a slot in seconds; jobs start and end at slots")
     slots: int = Field(288, ge=2, le=100_000, description="slots in which jobs arrive; the capacity then repeats")
     jobs: int = Field(150, ge=1, le=100_000, description="jobs in an episode")

@@ -9,6 +9,15 @@ from pydantic import Field
 from clearsched.section import Section
 
 
+class TpchSparkParams(Section):
+    """Source tpch-spark: the TPC-H queries recorded by this project, or by you."""
+
+    sizes: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(
+        (),
+        description="input sizes that jobs are drawn from, as [2g, 10g]; empty: all of them",
+    )
+
+
 class SparkEventlogParams(Section):
     """Source spark-eventlog: the event logs of a Spark cluster."""
 

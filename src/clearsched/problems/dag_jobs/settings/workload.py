@@ -89,6 +89,11 @@ class SplitFractionsParams(Section):
 class WorkloadParams(Section):
     """The cluster, and the jobs that arrive at it."""
 
+    objective: Literal["jct_s", "jct_p95_s", "slowdown", "makespan_s"] = Field(
+        "jct_s",
+        description="what policies are tuned, trained and compared for: the mean job completion time (JCT), its 95th "
+        "percentile, the mean of JCT relative to the job's ideal time, or the completion of the last job",
+    )
     executors: int = Field(10, ge=1, le=10_000, description="executors of the cluster")
     arrivals: Literal["poisson", "batch", "bursty", "diurnal", "replay"] = Field(
         "poisson",

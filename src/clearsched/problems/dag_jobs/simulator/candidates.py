@@ -139,6 +139,7 @@ def survey(state: State) -> int:
                 critical_path = max(critical_path, own + below)
         work[j, st.WORK_LEFT_MS] = left
         work[j, st.CRITICAL_PATH_LEFT_MS] = critical_path
+        work[j, st.WORK_ROOT] = (left + st.ROOT_OFFSET_MS) ** 0.2
         job[j, st.WORK_STAMP] = job[j, st.TASKS_LEFT]
     return state.scalar[st.TOTAL_CANDIDATES]
 

@@ -105,6 +105,7 @@ class Lockstep:
         if not first:
             raise ClearschedError("lockstep: no workload: at least one needed")
         self._states = [start(profiles, workload, **self._logs) for workload in first]
+        self._objectives = [workload.objective for workload in first]
         self._arena = arena.new_arena(len(first), self._states[0])
         for k, state in enumerate(self._states):
             arena.put(self._arena, k, state, self._states[0])
@@ -248,7 +249,7 @@ class Lockstep:
         """Put a new episode in the place of simulation k; the next `advance` runs it."""
         state = start(self.profiles, workload, **self._logs)
         arena.put(self._arena, k, state, self._states[k])
-        self._states[k] = state
+        self._states[k], self._objectives[k] = state, workload.objective
         self._most_stages = max(self._most_stages, len(state.stage))
         self._clock_ms[k] = UNSET
         self._num_candidates[k] = 0
@@ -260,7 +261,7 @@ class Lockstep:
     def _end(self, ended: np.ndarray) -> None:
         """Note the results of simulations whose events have run out, and start the next workloads in their place."""
         for k in ended.tolist():
-            result = result_of(self._states[k])
+            result = result_of(self._states[k], self._objectives[k])
             self.ended.append(Ended(k, int(self.episode[k]), result))
             if self._keep_results:
                 self._results[int(self.episode[k])] = result

@@ -41,6 +41,7 @@ class ProfileArrays(NamedTuple):
         np.ndarray
     )  # float64[G]: largest sum of stage work on a path from the stage downwards, its own included
     work_ms: np.ndarray  # float64[P]: sum of tasks x mean duration
+    path_ms: np.ndarray  # float64[P]: longest path of mean task durations: a job of endless executors takes as long
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def compile_profiles(trace: Trace, warmup_delay_ms: int = 1000) -> Profiles:
         height,
         longest_paths(stage_work, height, parent, child),
         np.add.reduceat(stage_work, starts[:-1]),
+        np.maximum.reduceat(longest_paths(durations.mean_ms, height, parent, child), starts[:-1]),
     )
     return Profiles(trace, arrays, warmup_delay_ms)
 

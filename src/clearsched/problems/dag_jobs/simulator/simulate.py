@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -14,10 +14,15 @@ from clearsched.problems.dag_jobs.simulator import engine, loop
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.simulator.engine import job_time_ms as job_time_ms  # of use with what is here
-from clearsched.problems.dag_jobs.simulator.profiles import Profiles, level_table
+from clearsched.problems.dag_jobs.simulator.profiles import ProfileArrays, Profiles, level_table
 from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, something_pending
 from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 from clearsched.problems.dag_jobs.simulator.state import NONE, State, new_state
+
+JCT, JCT_P95, SLOWDOWN, MAKESPAN = "jct_s", "jct_p95_s", "slowdown", "makespan_s"
+"""The objectives: measures that `EpisodeResult.cost_to_go` can tell of."""
+
+TAIL = 0.95
 
 CHUNK = 4096
 """Times that `cost_to_go` treats at once: bounds memory."""
@@ -35,6 +40,7 @@ class Workload:
         seed: seed of the task durations (64 bits).
         mean_durations: take rounded means instead of draws (the mode of the golden episodes).
         semantics: corrections and faults.
+        objective: name of the measure that `EpisodeResult.cost_to_go` tells of.
     """
 
     profile: np.ndarray
@@ -44,6 +50,7 @@ class Workload:
     seed: int = 0
     mean_durations: bool = False
     semantics: Semantics = PUBLISHED
+    objective: str = JCT
 
 
 @dataclass(frozen=True)
@@ -52,20 +59,24 @@ class EpisodeResult:
 
     Attributes:
         arrival_ms, completion_ms: int64[J].
+        ideal_ms: float64[J], what each job would take alone, see `ideal_ms`.
         num_decisions: answers of the policy, `none` included.
         num_tasks: tasks started.
         tasks: int64[num_tasks, 7] if recorded: start_ms, duration_ms, job, stage, wave, attempt, failed, in order of
             starting. An attempt is numbered within its stage; the duration of one that failed ends at the failure.
         decisions: int64[num_decisions, 8] if recorded: time_ms, source job, source stage, k, target job, target
             stage, requested, committed; -1 for none (docs/simulator.md §9).
+        objective: name of the measure that `cost_to_go` tells of.
     """
 
     arrival_ms: np.ndarray
     completion_ms: np.ndarray
+    ideal_ms: np.ndarray
     num_decisions: int
     num_tasks: int
     tasks: np.ndarray | None = None
     decisions: np.ndarray | None = None
+    objective: str = JCT
 
     @property
     def jct_s(self) -> np.ndarray:
@@ -83,9 +94,21 @@ class EpisodeResult:
         return float(self.completion_ms.max()) / 1000
 
     @property
+    def slowdown(self) -> np.ndarray:
+        """float64[J]: job completion time over the job's ideal time (at least 1 ms)."""
+        slowdown: np.ndarray = (self.completion_ms - self.arrival_ms) / np.maximum(self.ideal_ms, 1.0)
+        return slowdown
+
+    @cached_property
     def measures(self) -> dict[str, float]:
         """The problem's measures by name."""
-        return {"jct_s": self.avg_jct_s, "makespan_s": self.makespan_s, "num_tasks": float(self.num_tasks)}
+        return {
+            JCT: self.avg_jct_s,
+            JCT_P95: percentile(self.jct_s, TAIL),
+            SLOWDOWN: float(self.slowdown.mean()),
+            MAKESPAN: self.makespan_s,
+            "num_tasks": float(self.num_tasks),
+        }
 
     @property
     def scale_s(self) -> float:
@@ -93,7 +116,15 @@ class EpisodeResult:
         return self.avg_jct_s
 
     def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
-        """float64[T]: minus the integral from each time on of the number of jobs in the system, in job-seconds.
+        """float64[T]: minus what the objective loses from each time on.
+
+        * `jct_s`: the integral of the number of jobs in the system, in job-seconds: J x mean JCT from time 0 on.
+        * `slowdown`: the same with each job counting 1 / its ideal time: J x mean slowdown.
+        * `jct_p95_s`: the same with the tail alone counting, the jobs whose JCT is at or above the 95th percentile of
+          this episode, each 1 / their number: the mean JCT of the tail. A percentile moves with one job or two; the
+          mean of the tail moves with all of them, and lowering it lowers the percentile.
+        * `makespan_s`: the time from t until the last completion. Only when the last job ends is anything lost, so a
+          horizon shorter than the episode would hide it from all but the last decisions: it is not discounted.
 
         With a finite horizon h the integrand is discounted by exp(-(s - t) / h) in continuous time. It is computed from
         arrivals and completions, so it is exact at any time t: a job counts while max(arrival, t) <= s < completion.
@@ -102,6 +133,10 @@ class EpisodeResult:
             times_s: float64[T].
             horizon_s: h, may be infinite.
         """
+        if self.objective == MAKESPAN:
+            left: np.ndarray = -np.maximum(self.makespan_s - times_s, 0.0)
+            return left
+        weight = self._weights
         times_ms, horizon_ms = times_s * 1000, horizon_s * 1000
         returns = np.empty(len(times_ms))
         for start in range(0, len(times_ms), CHUNK):
@@ -112,8 +147,36 @@ class EpisodeResult:
                 spent = to_completion - to_arrival
             else:
                 spent = horizon_ms * (np.exp(-to_arrival / horizon_ms) - np.exp(-to_completion / horizon_ms))
-            returns[start : start + CHUNK] = -spent.sum(axis=1) / 1000
+            returns[start : start + CHUNK] = -(weight * spent).sum(axis=1) / 1000
         return returns
+
+    @property
+    def _weights(self) -> np.ndarray:
+        """float64[J]: how much a second of each job counts for the objective."""
+        if self.objective == SLOWDOWN:
+            weights: np.ndarray = 1000 / np.maximum(self.ideal_ms, 1.0)
+            return weights
+        if self.objective == JCT_P95:
+            tail = self.jct_s >= percentile(self.jct_s, TAIL)
+            return tail / tail.sum()
+        return np.ones(len(self.arrival_ms))
+
+
+def percentile(values: np.ndarray, share: float) -> float:
+    """The value that a share of float64[J] lies below, interpolated as by `np.quantile`, which takes much longer."""
+    ordered, place = np.sort(values), share * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return float(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
+
+
+def ideal_ms(profiles: ProfileArrays, num_executors: int, profile: np.ndarray) -> np.ndarray:
+    """float64[J]: what jobs would take alone on the cluster, at mean task durations and without a wait or a move.
+
+    The longest path of one task of each stage, or the work over the executors, whichever is larger.
+    """
+    ideal: np.ndarray = np.maximum(profiles.path_ms[profile], profiles.work_ms[profile] / num_executors)
+    return ideal
 
 
 def simulate(
@@ -137,7 +200,7 @@ def simulate(
         rows = len(state.task_log) and int(state.scalar[st.NUM_STARTED])
         state = _begin(profiles, workload, rows, len(state.decision_log) and int(state.scalar[st.NUM_DECISIONS]))
         loop.run_or_raise(state, policy)
-    return result_of(state)
+    return result_of(state, workload.objective)
 
 
 def start(
@@ -193,7 +256,7 @@ def is_recorded(state: State) -> bool:
 _level_table = lru_cache(maxsize=64)(level_table)
 
 
-def result_of(state: State) -> EpisodeResult:
+def result_of(state: State, objective: str = JCT) -> EpisodeResult:
     """The outcome of a state whose events have run out.
 
     Raises:
@@ -212,10 +275,12 @@ def result_of(state: State) -> EpisodeResult:
     return EpisodeResult(
         state.job[:, st.ARRIVAL_MS].copy(),
         completion_ms,
+        ideal_ms(state.profiles, len(state.levels) - 1, state.job[:, st.PROFILE]),
         decisions,
         tasks,
         state.task_log[:tasks] if len(state.task_log) else None,
         state.decision_log[:decisions] if len(state.decision_log) else None,
+        objective,
     )
 
 
@@ -290,7 +355,7 @@ class Simulation:
 
     def result(self) -> EpisodeResult:
         """The outcome, after `advance` returned False."""
-        return result_of(self.state)
+        return result_of(self.state, self.workload.objective)
 
 
 def with_room(state: State) -> State:

@@ -127,7 +127,9 @@ ENTRY_KEY, ENTRY_TO, ENTRY_COUNT, ENTRY_NEXT = range(4)
 ARRIVES_MS, ARRIVING_PROFILE = range(2)
 
 # Columns of `work`, per job; current after `survey`.
-WORK_LEFT_MS, CRITICAL_PATH_LEFT_MS = range(2)
+WORK_LEFT_MS, CRITICAL_PATH_LEFT_MS, WORK_ROOT = range(3)
+WORK_COLUMNS = 3  # WORK_ROOT: fifth root of the work left + ROOT_OFFSET_MS, of which the shares by powers are made
+ROOT_OFFSET_MS = 1000.0
 
 # Entries of `fault`.
 MEAN_LIFE_MS, SLOWDOWN = range(2)
@@ -145,7 +147,7 @@ class State(NamedTuple):
     scalar: np.ndarray  # int64[SCALARS]
     stage: np.ndarray  # int64[S, STAGE_COLUMNS]
     job: np.ndarray  # int64[J, JOB_COLUMNS]
-    work: np.ndarray  # float64[J, 2], ms
+    work: np.ndarray  # float64[J, WORK_COLUMNS], ms
     arrival: np.ndarray  # int64[jobs, 2]: arrival time and profile, in order of arrival
     active: np.ndarray  # int64[J]: rows of the active jobs in order of arrival
     bitmap: np.ndarray  # uint64[BITMAP_WORDS]: the event queue, see compiled/wheel.py
@@ -217,7 +219,7 @@ def allocate(
         np.zeros(SCALARS, np.int64),
         np.empty((stage_rows, STAGE_COLUMNS), np.int64),
         np.empty((job_rows, JOB_COLUMNS), np.int64),
-        np.zeros((job_rows, 2)),
+        np.zeros((job_rows, WORK_COLUMNS)),
         arrival,
         np.empty(job_rows, np.int64),
         np.empty(BITMAP_WORDS, np.uint64),

@@ -5,6 +5,7 @@ A module is imported when its source is asked for: some bring readers of many fo
 
 from __future__ import annotations
 
+import json
 import tempfile
 from importlib import import_module
 from pathlib import Path
@@ -120,7 +121,7 @@ def options_of(source: str, values: dict[str, Any]) -> Section | None:
 
     section: type[Section] = load_named(SOURCES[source].settings)
     try:
-        return section.model_validate(values)
+        return section.model_validate_json(json.dumps(values, default=str))  # as JSON: a list may be given for a tuple
     except ValidationError as error:
         first = error.errors()[0]
         option = ".".join(str(part) for part in first["loc"])

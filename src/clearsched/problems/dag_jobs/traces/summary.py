@@ -77,5 +77,10 @@ def summary_of(trace: Trace, source: str) -> Summary:
 def write_whole(out: Path, trace: Trace, source: str) -> Summary:
     """Write a small trace that was read whole, with its account in its metadata; return the account."""
     summary = summary_of(trace, source)
-    write_trace(out, replace(trace, metadata=trace.metadata | {"summary": summary.to_metadata()}))
+    write_with(out, trace, summary)
     return summary
+
+
+def write_with(out: Path, trace: Trace, summary: Summary) -> None:
+    """Write a small trace with its account in its metadata."""
+    write_trace(out, replace(trace, metadata=trace.metadata | {"summary": summary.to_metadata()}))

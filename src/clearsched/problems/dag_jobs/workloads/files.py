@@ -29,9 +29,9 @@ class Workloads:
 
     Attributes:
         table: schema `WORKLOADS`.
-        settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations, semantics; where the
-            splits draw from different jobs or arrivals are not poisson, also `arrivals` and `splits`, which has the
-            load and the mean time between arrivals of each split.
+        settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations, semantics,
+            objective; where the splits draw from different jobs or arrivals are not poisson, also `arrivals` and
+            `splits`, which has the load and the mean time between arrivals of each split.
     """
 
     table: pa.Table
@@ -59,6 +59,7 @@ class Workloads:
                 int(seed[a]),
                 self.settings["durations"] == "mean",
                 Semantics(**self.settings["semantics"]),
+                self.settings["objective"],
             )
             for a, b in pairwise(bounds)
         ]
@@ -71,7 +72,7 @@ def read_workloads(path: str | Path) -> Workloads:
         ClearschedError: missing, truncated or of another schema.
     """
     table, settings = read_table(path, WORKLOADS)
-    for name in ("num_executors", "semantics"):
+    for name in ("num_executors", "semantics", "objective"):
         if name not in settings:
             raise ClearschedError(f"{path}: its metadata lacks {name}; build it again")
     return Workloads(table, settings)

@@ -51,6 +51,7 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         "mean_interarrival_ms": plans["train"][1]["mean_interarrival_ms"],
         "durations": options.durations,
         "semantics": asdict(semantics(params)),
+        "objective": options.objective,
         "seed": params.seed,
         "trace": digest_file(trace),
     }

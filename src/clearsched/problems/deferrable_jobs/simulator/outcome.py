@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from clearsched.problems.deferrable_jobs.settings import WeightsParams
 from clearsched.problems.deferrable_jobs.simulator.state import (
     COMPLETION,
     EVICTIONS,
@@ -21,6 +22,12 @@ from clearsched.problems.deferrable_jobs.simulator.state import (
     Episode,
     State,
 )
+
+OF_ONE = {
+    "relative_wait": WeightsParams(wait=1, miss=0, eviction=0),
+    "missed_share": WeightsParams(wait=0, miss=1, eviction=0),
+}
+"""Objectives that are one part of the cost, as its weights."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Outcome:
 
     @cached_property
     def job_cost(self) -> np.ndarray:
-        """float64[J]: what each job adds to the objective, which is their mean."""
+        """float64[J]: what each job adds to the measure `cost`, which is their mean."""
         weights = self.episode.weights
         return weights.wait * self.relative_wait + weights.miss * self.missed + weights.eviction * self.evictions
 
@@ -78,10 +85,10 @@ class Outcome:
         """float64[T]: minus what the objective loses after each time, discounted by exp(-(s - t) / horizon_s).
 
         A job's wait is lost while it waits, the lost part of a run when it is evicted, a deadline in the slot in which
-        the job can no longer meet it. From time 0 with an infinite horizon it is minus the cost of the episode. What
-        happens at a slot's beginning does not count for the decisions of that slot, which come after it.
+        the job can no longer meet it. From time 0 with an infinite horizon it is minus the objective. What happens at a
+        slot's beginning does not count for the decisions of that slot, which come after it.
         """
-        slot_s, weights = self.episode.slot_s, self.episode.weights
+        slot_s, weights = self.episode.slot_s, OF_ONE.get(self.episode.objective, self.episode.weights)
         rate = weights.wait * self.log[:, LOG_WAIT_RATE] / slot_s
         lump = weights.wait * self.log[:, LOG_LOST]
         lump = lump + weights.eviction * self.log[:, LOG_EVICTED] + weights.miss * self.log[:, LOG_MISSED]

@@ -47,7 +47,8 @@ class Episode:
         day_slots: slots of a day.
         day_start: slot of the day in which the episode begins.
         cluster: millicores of the cluster, those of on-demand work included.
-        weights: of the objective.
+        weights: of the cost.
+        objective: name of the measure that `Outcome.cost_to_go` tells of.
         seed: names the random stream of a policy that draws its choices.
     """
 
@@ -63,6 +64,7 @@ class Episode:
     day_start: int = 0
     cluster: int = 0
     weights: WeightsParams = field(default_factory=WeightsParams)
+    objective: str = "cost"
     seed: int = 0
 
     def __post_init__(self) -> None:

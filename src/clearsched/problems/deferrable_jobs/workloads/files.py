@@ -30,7 +30,9 @@ class Workloads:
             ClearschedError: a file is broken, or the episodes were drawn over another trace.
         """
         table, self.settings = read_table(workloads, WORKLOADS)
-        lacking = {"slot_s", "day_slots", "cluster", "reach", "forecast_error", "weights", "trace"} - set(self.settings)
+        lacking = {"slot_s", "day_slots", "cluster", "reach", "forecast_error", "weights", "objective", "trace"} - set(
+            self.settings
+        )
         if lacking:
             raise ClearschedError(f"{workloads}: its metadata lacks {min(lacking)}; build it again")
         if not Path(trace).is_file():
@@ -73,5 +75,6 @@ class Workloads:
             day_start=row["day_start"],
             cluster=settings["cluster"],
             weights=WeightsParams(**settings["weights"]),
+            objective=settings["objective"],
             seed=row["seed"],
         )

@@ -45,6 +45,7 @@ def draw(options: WorkloadParams, seed: int, trace: Path, out: Path) -> None:
         "reach": max(int(duration.max()), 2),
         "forecast_error": options.capacity.forecast_error * cluster,
         "weights": options.weights.model_dump(),
+        "objective": options.objective,
         "seed": seed,
         "trace": digest_file(trace),
     }

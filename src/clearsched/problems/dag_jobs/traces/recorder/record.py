@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from rich.console import Console
@@ -27,6 +28,13 @@ from clearsched.files import digest_json, read_json, write_json
 from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.traces.recorder.application import Application
 from clearsched.problems.dag_jobs.traces.recorder.eventlog import Run, read_events, read_runs
+from clearsched.problems.dag_jobs.traces.recorder.extending import (
+    SOURCE,
+    Recorded,
+    check_extendable,
+    extended,
+    read_recording,
+)
 from clearsched.problems.dag_jobs.traces.recorder.profiles import Clock, Recording, profile_rows
 from clearsched.problems.dag_jobs.traces.recorder.settings import (
     NOTICE,
@@ -117,6 +125,7 @@ def record_tpch(
     driver_memory: str = "5g",
     clock: Clock = "processor",
     note: str = "",
+    extend: Path | None = None,
     console: Console | None = None,
 ) -> Path:
     """Record TPC-H queries on a local Spark and write the trace to `out` (Parquet, schema TRACE).
@@ -135,6 +144,7 @@ def record_tpch(
         clock: "processor", the processor time that a task used, hardly depends on what else runs on the machine; "wall"
             is its finish minus its launch. The event logs hold both: another clock needs no new recording.
         note: a sentence for the metadata, for example on what else ran on the machine.
+        extend: a recording whose profiles `out` holds as well; it is only read.
         console: where progress is shown.
 
     Returns:
@@ -142,7 +152,8 @@ def record_tpch(
 
     Raises:
         ClearschedError: pyspark, tpchgen-cli or Java is missing; an argument is out of range; Spark failed; two
-            timed runs of a query differ in their stages.
+            timed runs of a query differ in their stages; `extend` is no recording, was recorded otherwise, or holds
+            one of the sizes.
     """
     plan = Plan(
         tuple(sorted(set(scale_factors))),
@@ -154,6 +165,7 @@ def record_tpch(
         clock,
     )
     check_plan(plan)
+    base = None if extend is None else base_of(extend, Path(out), plan)
     check_software()
     console = console or Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -165,7 +177,7 @@ def record_tpch(
                 progress.update(task, completed=len(plan.queries) - len(missing))
                 if missing:
                     record_level(plan, scale_factor, level, missing, partial(progress.advance, task))
-                write_trace(out, plan, note)
+                write_trace(out, plan, note, base)
     return Path(out)
 
 
@@ -189,6 +201,22 @@ def check_plan(plan: Plan) -> None:
         raise ClearschedError(f"clock {plan.clock}: must be one of {', '.join(DURATION_MEANING)}")
     if not plan.scale_factors or not plan.levels:
         raise ClearschedError("nothing to record: give at least one scale factor and one level")
+
+
+def base_of(path: Path, out: Path, plan: Plan) -> Recorded:
+    """The recording that is extended.
+
+    Raises:
+        ClearschedError: it is no recording, does not go together with what is planned, or would be overwritten.
+    """
+    if path.resolve() == out.resolve():
+        raise ClearschedError(
+            f"{out}: --extend and --out name the same file: a recording that stops half way needs both"
+        )
+    base = read_recording(path)
+    splits = {size: splits_for(float(size.removesuffix("g"))).conf() for size in base.sizes}
+    check_extendable(base, [size_name(factor) for factor in plan.scale_factors], common_metadata(plan), splits)
+    return base
 
 
 def generate_tables(plan: Plan, scale_factor: float, row_group: int) -> Path:
@@ -262,8 +290,11 @@ def record_level(
             future.result()
 
 
-def write_trace(out: Path, plan: Plan, note: str) -> None:
-    """Write all that is recorded so far: profiles by size and query, each with the levels that are there."""
+def write_trace(out: Path, plan: Plan, note: str, base: Recorded | None = None) -> None:
+    """Write all that is recorded so far: profiles by size and query, each with the levels that are there.
+
+    `base`: the recording that is extended.
+    """
     rows, repetitions, profile = [], {}, 0
     dates: set[str] = set()
     logs: dict[Path, dict[str, Run]] = {}
@@ -285,9 +316,11 @@ def write_trace(out: Path, plan: Plan, note: str) -> None:
             profile += 1
         repetitions[size] = fewest
     if rows:
-        write_table(
-            out, pa.Table.from_pylist(rows, TRACE), TRACE, trace_metadata(plan, repetitions, sorted(dates), note)
-        )
+        metadata = trace_metadata(plan, repetitions, sorted(dates), note)
+        made = Recorded(pa.Table.from_pylist(rows, TRACE), metadata, str(out))
+        if base is not None:
+            made = extended(base, made)
+        write_table(out, made.stages, TRACE, made.metadata)
 
 
 def day_of(unit: Path) -> str:
@@ -315,11 +348,24 @@ def read_unit(unit: Path, query: int, logs: dict[Path, dict[str, Run]]) -> Recor
     return Recording(complete[0], tuple(complete[1:]))
 
 
-def trace_metadata(
-    plan: Plan, repetitions: dict[str, dict[int, int]], dates: list[str], note: str
-) -> dict[str, object]:
+def trace_metadata(plan: Plan, repetitions: dict[str, dict[int, int]], dates: list[str], note: str) -> dict[str, Any]:
     """What the file says of its origin. `repetitions` are the timed runs of each query, by size and level."""
     sizes = [factor for factor in plan.scale_factors if size_name(factor) in repetitions]
+    return common_metadata(plan) | {
+        "note": note,
+        "recorded": dates,
+        "software": software(),
+        "machine": machine(),
+        "levels": sorted({level for levels in repetitions.values() for level in levels}),
+        "timed_runs_by_size_and_level": {
+            size: {str(level): runs for level, runs in levels.items()} for size, levels in repetitions.items()
+        },
+        "splits": {size_name(factor): splits_for(factor).conf() for factor in sizes},
+    }
+
+
+def common_metadata(plan: Plan) -> dict[str, Any]:
+    """What a recording says of how it was made, whatever its sizes and wherever it was made."""
     conf = spark_conf(1, Path("/logs"), Path("/scratch"), plan.driver_memory)
     local = (
         "spark.master",
@@ -329,18 +375,11 @@ def trace_metadata(
         "spark.driver.bindAddress",
     )
     return {
-        "source": "tpch-spark",
+        "source": SOURCE,
         "notice": NOTICE,
-        "note": note,
-        "recorded": dates,
-        "software": software(),
-        "machine": machine(),
-        "levels": sorted({level for levels in repetitions.values() for level in levels}),
         "level_meaning": "executor cores of the application (spark.master local[n]); as many applications "
         "ran at once as fill the cores, so the machine was as busy at every level",
-        "timed_runs_by_size_and_level": repetitions,
         "spark_conf": {key: value for key, value in conf.items() if key not in local},
-        "splits": {size_name(factor): splits_for(factor).conf() for factor in sizes},
         "waves": WAVES_MEANING,
         "duration": DURATION_MEANING[plan.clock],
         "tables": "Parquet (snappy), decimal money columns, by tpchgen-cli",

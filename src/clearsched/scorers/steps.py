@@ -1,0 +1,203 @@
+"""Steps as scorer: ordered cases, each with conditions, a cap, and an order among what falls under it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clearsched.compiled.cap_terms import NO_CAP_TERMS, pack_cap_terms
+from clearsched.compiled.formulae import pack_formula
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.steps import NO_COLUMN, pack_steps
+from clearsched.errors import ClearschedError
+from clearsched.scorers import words
+from clearsched.scorers.cap_terms import level_in_words
+from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, parse_conditions
+from clearsched.scorers.scorer import Facts, Question, known_column
+
+KEYS = ("if", "of", "below", "then", "plus")
+"""What an object of the list `steps` may have."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A row falls under it if it meets the conditions and its feature `of` is below the least of the terms.
+
+    Attributes:
+        conditions: by the columns of `StepList.names`.
+        of: the feature that the cap bounds; empty without a cap, and where the cap is only told.
+        below: the terms of the cap: coefficient under `times`, powers by feature.
+        value: of such a row; None: the cap.
+        plus: weights by feature, added to the value.
+    """
+
+    conditions: tuple[Condition, ...]
+    of: str = ""
+    below: tuple[Mapping[str, float], ...] = ()
+    value: float | None = None
+    plus: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepList:
+    """Steps read from the top: the first that a row falls under gives it its value.
+
+    Attributes:
+        steps: the last takes every row.
+        names: of the columns by which conditions count.
+    """
+
+    steps: tuple[Step, ...]
+    names: tuple[str, ...]
+
+    def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
+        """Flat arrays for the loop."""
+        column = {name: known_column(name, names, where) for name in self.used}
+        terms = [term for step in self.steps for term in step.below]
+        caps = pack_cap_terms(terms, names, where) if terms else NO_CAP_TERMS
+        packed = [
+            {
+                "conditions": [(column[self.names[c.feature]], c.below, c.threshold) for c in step.conditions],
+                "of": column[step.of] if step.of else NO_COLUMN,
+                "terms": len(step.below),
+                "value": step.value,
+                "plus": [(column[name], weight) for name, weight in step.plus.items()],
+            }
+            for step in self.steps
+        ]
+        return Packed(steps=pack_steps(packed, caps))
+
+    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """float64[n] of float32[n, F]."""
+        return scores_of(self.pack(names), features)
+
+    def to_json(self) -> dict[str, Any]:
+        """Each step with its keys, those that it lacks left out."""
+        entries = []
+        for step in self.steps:
+            entry: dict[str, Any] = {"if": Rule(step.conditions, 0.0).text(self.names)}
+            entry |= {"of": step.of} if step.of else {}
+            entry |= {"below": [dict(term) for term in step.below]} if step.below else {}
+            entry |= {"then": step.value} if step.value is not None else {}
+            entry |= {"plus": dict(step.plus)} if step.plus else {}
+            entries.append(entry)
+        return {"steps": entries}
+
+    @classmethod
+    def from_json(cls, value: Any, names: Sequence[str], where: str) -> StepList:
+        """`steps`: a list of objects with `if`, and `of` with `below`, `then`, `plus` as needed."""
+        entries, where = value["steps"], f"{where}.steps"
+        if not isinstance(entries, list) or not entries:
+            raise ClearschedError(f"{where}: a list of steps expected")
+        steps = tuple(_step(entry, names, f"{where}[{place}]") for place, entry in enumerate(entries))
+        if steps[-1].conditions or steps[-1].of:
+            raise ClearschedError(
+                f"{where}: the last step must be `otherwise`, without `of`, so that every case has one"
+            )
+        scorer = cls(steps, tuple(names))
+        scorer.pack(names, where)  # so that a broken number is told now
+        return scorer
+
+    def render(self, choice: Question, facts: Facts) -> list[str]:
+        """One step after another; a line where "none of these" stands among them."""
+        unit, idle = words.units(choice), words.idles(choice, facts)
+        if choice.form == words.SCORE:
+            how = (
+                "The first step that fits a candidate counts; the candidate of the highest score is chosen, the first "
+                "among equals."
+            )
+        else:
+            how = "The first step that fits."
+        told_idle = not idle or not any(step.value is not None and step.value <= 0 for step in self.steps)
+        lines = words.heading(choice, how, facts if told_idle else {})
+        lines.append("")
+        for place, step in enumerate(self.steps, 1):
+            if not told_idle and step.value is not None and step.value <= 0:
+                lines.append(f"     below here: {idle}")
+                told_idle = True
+            lines += _wrapped(place, f"{self._case(step, place, choice, facts)}  ->  {_result(step, choice, facts)}")
+            if step.plus:
+                lines += [f"        {line.strip()}" for line in words.terms(step.plus, unit)]
+        return lines
+
+    def _case(self, step: Step, place: int, choice: Question, facts: Facts) -> str:
+        """When a step fits, in words."""
+        unit = words.units(choice)
+        told = [words.phrase(condition, self.names, unit) for condition in step.conditions]
+        if step.of:
+            terms = " and ".join(f"below {level_in_words(term, choice, facts)}" for term in step.below)
+            told.append(f"{step.of} {terms}")
+        if not told:
+            return OTHERWISE
+        return ("if " if place == 1 else "else if ") + " and ".join(told)
+
+    def complexity(self) -> int:
+        """Conditions, terms, weights and steps."""
+        return sum(
+            1 + len(step.conditions) + sum(len(term) for term in step.below) + len(step.plus) for step in self.steps
+        )
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The features of conditions, caps and weights, in the order of the columns."""
+        found = {self.names[c.feature] for step in self.steps for c in step.conditions}
+        found |= {step.of for step in self.steps if step.of}
+        found |= {name for step in self.steps for term in step.below for name in term if name != "times"}
+        found |= {name for step in self.steps for name in step.plus}
+        return tuple(name for name in self.names if name in found)
+
+
+def _result(step: Step, choice: Question, facts: Facts) -> str:
+    """What a step gives, in words."""
+    if step.value is None:
+        return "up to that" if step.of else " and ".join(level_in_words(term, choice, facts) for term in step.below)
+    if choice.form == words.SCORE:
+        return f"score {step.value:g}" + (", and" if step.plus else "")
+    return words.amount(step.value, choice, facts)
+
+
+def _wrapped(place: int, text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        words.WIDTH,
+        initial_indent=f"{place:>3}. ",
+        subsequent_indent=" " * 8,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _step(entry: Any, names: Sequence[str], where: str) -> Step:
+    """A step of a file.
+
+    Raises:
+        ClearschedError: a key that is none, one that is missing, or a value that is malformed.
+    """
+    if not isinstance(entry, dict) or not isinstance(entry.get("if"), str):
+        raise ClearschedError(f"{where}: an object with the text `if` expected")
+    strange = sorted(set(entry) - set(KEYS))
+    if strange:
+        raise ClearschedError(f"{where}: unknown key {strange[0]!r}: a step has {', '.join(KEYS)}")
+    of, below, value, plus = entry.get("of", ""), entry.get("below", []), entry.get("then"), entry.get("plus", {})
+    if of:
+        known_column(str(of), names, f"{where}.of")
+    if not isinstance(below, list) or (of and not below):
+        raise ClearschedError(f"{where}.below: a list of terms expected, since `of` has a cap")
+    if below:
+        pack_cap_terms(below, names, f"{where}.below")
+    if value is None and not below:
+        raise ClearschedError(f"{where}: `then` is missing: a number expected where there is no cap to take")
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value)):
+        raise ClearschedError(f"{where}.then: a number expected")
+    if not isinstance(plus, dict):
+        raise ClearschedError(f"{where}.plus: weights by feature expected")
+    if plus:
+        pack_formula(plus, names, f"{where}.plus")
+        if "constant" in plus:
+            raise ClearschedError(f"{where}.plus: no constant here: add it to `then`")
+    conditions = parse_conditions(entry["if"], names, f"{where}.if")
+    return Step(conditions, str(of), tuple(below), value, plus)

@@ -66,6 +66,7 @@ def test_every_stage_has_its_commands() -> None:
         "heuristics tune",
         "search run",
         "search show",
+        "teacher choose",
         "teacher train",
         "decisions log",
         "decisions describe",

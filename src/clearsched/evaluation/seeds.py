@@ -103,7 +103,7 @@ def trained_teachers(problem: Problem, chosen: Policy, path: Path, others: Seque
 
 
 def _seed(policy: Policy) -> int:
-    return int(getattr(policy, "seed", 0))
+    return int(getattr(policy, "training_seed", getattr(policy, "seed", 0)))
 
 
 def run_seeds(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clearsched.problems.problem import Choice, Figure, Heuristic, Measure, Source
+from clearsched.problems.problem import Choice, Family, Figure, Heuristic, Measure, Source
 from clearsched.registry import Look, Registry
 from clearsched.section import Section
 
@@ -68,6 +68,7 @@ class Queue:
             Heuristic("threshold", "threshold", Look("#111111", "o"), "none:t", ("t",), (1.0,), "below t", "folklore"),
         ),
     )
+    families: Registry[Family] = Registry("family", ())
     yardsticks = ("first",)
     sources = Registry(
         "source", (Source("steady", "steady", "none", "generated"), Source("bursts", "bursts", "none", "generated"))

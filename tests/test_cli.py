@@ -64,6 +64,8 @@ def test_every_stage_has_its_commands() -> None:
         "params scenario",
         "traces record-tpch",
         "heuristics tune",
+        "search run",
+        "search show",
         "teacher train",
         "decisions log",
         "decisions describe",
@@ -167,7 +169,7 @@ def test_a_problem_is_told_and_described(problem: str, tmp_path: Path) -> None:
     assert json.loads(run("params", "schema", "--problem", problem).stdout) == json_schema(problem)
     told = run("problems", problem).stdout
     assert told.startswith(f"{problem}: ")
-    for part in ("choices", "measures", "heuristics", "sources", "students", "figures"):
+    for part in ("choices", "measures", "heuristics", "sources", "families", "students", "figures"):
         assert f"  {part}\n" in told
     for name in (*defaults(problem).evaluation.policies, defaults(problem).traces.source):
         assert name in told or name == "teacher"

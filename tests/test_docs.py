@@ -10,6 +10,7 @@ import pytest
 from clearsched.figures import figures_of
 from clearsched.heuristics import docs_table
 from clearsched.problems import PROBLEMS, find_problem
+from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 
 ROOT = Path(__file__).parents[1]
@@ -26,6 +27,12 @@ def test_the_table_of_heuristics_is_that_of_the_registry(problem: str) -> None:
     """After a change: `python -c "from clearsched.problems import find_problem; from clearsched.heuristics import
     docs_table; print(docs_table(find_problem('dag_jobs')))"`."""
     assert docs_table(find_problem(problem)) in page(PAGE_OF[problem])
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_searched_family_has_a_row(problem: str) -> None:
+    for family in families_of(find_problem(problem)):
+        assert re.search(rf"^\| `{family}` \|", page("search"), re.MULTILINE), family
 
 
 @pytest.mark.parametrize("kind", STUDENTS)

@@ -42,6 +42,7 @@ SHOP: Any = SimpleNamespace(
     measures=(GAIN, LATE, POWER, Measure("hidden", "", "told by nobody", "hidden", compared=False)),
     choices=(Choice("order", "rank", "Which order?", (Feature("size", "", "size"),), none="rest"),),
     heuristics=Registry("heuristic", (_heuristic("first", "first come"), _heuristic("large", "large first"))),
+    families=Registry("family", ()),
     yardsticks=("first",),
 )
 """A problem of other measures: more gain is better, and nothing of DAG jobs is there."""
@@ -322,7 +323,9 @@ def test_policies_are_called_what_their_registries_say() -> None:
     assert [known[name].kind for name in ("fifo", "teacher", "rule_list")] == ["heuristic", "teacher", "student"]
     with pytest.raises(ClearschedError, match="did you mean capped_srpt"):
         _ = known["caped_srpt"]
-    taken: Any = SimpleNamespace(heuristics=Registry("heuristic", (_heuristic("teacher", "a usurper"),)))
+    taken: Any = SimpleNamespace(
+        heuristics=Registry("heuristic", (_heuristic("teacher", "a usurper"),)), families=Registry("family", ())
+    )
     with pytest.raises(ClearschedError, match="policy teacher: stands twice"):
         policies.policies_of(taken)
 
@@ -361,7 +364,9 @@ def test_policies_are_loaded_by_name_or_file(tmp_path: Path, monkeypatch: pytest
     assert policies.load_policy(DAG_JOBS, "fair", tuned).settings == {}
     with pytest.raises(ClearschedError, match="unknown heuristic 'fare'"):
         policies.load_policy(DAG_JOBS, "fare")
-    monkeypatch.setattr("clearsched.students.load_policy", lambda path: SimpleNamespace(problem=SHOP, name="rule_list"))
+    monkeypatch.setattr(
+        "clearsched.scorers.policy.load_policy", lambda path: SimpleNamespace(problem=SHOP, name="rule_list")
+    )
     with pytest.raises(ClearschedError, match=r"rule_list.json: schedules shop, not dag_jobs"):
         policies.load_policy(DAG_JOBS, tmp_path / "rule_list.json")
     assert policies.load_policy(SHOP, tmp_path / "rule_list.json").name == "rule_list"

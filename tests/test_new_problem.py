@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import conformance.test_conformance as conformance
-from clearsched import decisions, evaluation, heuristics, students, teacher
+from clearsched import decisions, evaluation, heuristics, search, students, teacher
 from clearsched.params import parse
 from clearsched.problems import PROBLEMS, find_problem
 from conformance.cases import CASES, Case
@@ -21,6 +21,7 @@ from conformance.cases import CASES, Case
 PAGE = (Path(__file__).parents[1] / "docs" / "new-problem.md").read_text("utf-8")
 SMALL = {
     "workload": {"jobs": 8, "episodes": {"train": 3, "validation": 2, "test": 3}},
+    "search": {"evaluations": 8, "restarts": 1, "episodes": 2, "population": 4},
     "teacher": {
         "network": {"embedding": 4, "hidden": 8},
         "clone": {"episodes": 2, "epochs": 1},
@@ -101,14 +102,26 @@ def test_the_page_runs_through_all_stages(folder: Path, tmp_path: Path) -> None:
     problem.build(params, trace)
     problem.draw(params, trace, workloads)
     heuristics.tune(params, trace, workloads, tmp_path / "tuning.parquet", tuned)
+    for family in params.search.families:
+        search.run(params, family, trace, workloads, tuned, tmp_path / "search")
+    found = [tmp_path / "search" / f"{family}.json" for family in params.search.families]
     teacher.train(params, trace, workloads, tuned, tmp_path)
     decisions.log(params, trace, workloads, tuned, network, log)
     for kind in params.students.names:
         students.fit(params, kind, trace, workloads, tuned, network, log, tmp_path)
     fitted = [tmp_path / f"{kind}.json" for kind in params.students.names]
-    evaluation.run(params, trace, workloads, tuned, network, fitted, log, tmp_path / "evaluation")
+    evaluation.run(params, trace, workloads, tuned, network, fitted, log, tmp_path / "evaluation", found)
     told = evaluation.show(tmp_path / "evaluation")
-    for name in ("FIFO", "Smith's rule", "tuned ageing", "teacher", "rule list", "boosted trees"):
+    for name in (
+        "FIFO",
+        "Smith's rule",
+        "tuned ageing",
+        "searched weights",
+        "searched network",
+        "teacher",
+        "rule list",
+        "boosted trees",
+    ):
         assert name in told
     metrics = json.loads((tmp_path / "evaluation" / "metrics.json").read_text())
     assert metrics["wspt"]["cost"] < metrics["fifo"]["cost"]

@@ -31,6 +31,7 @@ from clearsched.params.reference import default_yaml, fields, json_schema, known
 from clearsched.params.scenarios import merge
 from clearsched.params.tables import docs_table
 from clearsched.problems import PROBLEMS, find_problem
+from clearsched.search.families import FAMILIES
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -246,7 +247,7 @@ def test_a_file_is_of_a_problem_and_has_its_sections(queue: str, tmp_path: Path)
     params = load(path)
     assert (params.problem, params.workload.servers, params.heuristics.threshold.steps) == (queue, 3, 4)
     assert params.scenario == queue
-    assert params.evaluation.policies == ("first", "threshold", "teacher", *find_student_names())
+    assert params.evaluation.policies == ("first", "threshold", *FAMILIES, "teacher", *find_student_names())
     assert isinstance(params, Params)
     assert known_keys(queue)[:3] == ["problem", "scenario", "seed"]
 

@@ -33,6 +33,7 @@ BYTE_IDENTICAL = (
     "traces/trace.parquet",
     "traces/workloads.parquet",
     "heuristics/tuned.json",
+    *(f"search/{family}{end}" for family in defaults().search.families for end in (".json", ".txt", "_curve.parquet")),
     "teacher/teacher.safetensors",
     "decisions/decisions.parquet",
     "students/rule_list.json",
@@ -86,9 +87,10 @@ OF_EVALUATION = {f"figures_draw_{name}" for name in ("jct_by_policy", "jct_cdf",
 FIGURES = {*OF_EVALUATION, "figures_draw_learning_curve", "figures_draw_rules"}
 OF_TRACE = {f"figures_draw_{name}" for name in ("dag_gallery", "job_sizes", "arrivals")}
 FITS = {f"students_fit_{name}" for name in defaults().students.names}
+SEARCHES = {f"search_run_{name}" for name in defaults().search.families}
 FROM_STUDENTS = {*FITS, "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
 FROM_TEACHER = {"teacher_train", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
-EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *FROM_TEACHER, *OF_TRACE}
+EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *SEARCHES, *FROM_TEACHER, *OF_TRACE}
 OF_PROFILES = {"figures_draw_dag_gallery", "figures_draw_job_sizes"}
 
 
@@ -208,7 +210,8 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
         ("students={boosted_trees: {trees: 6}}", FROM_STUDENTS),
         ("decisions={episodes: 3}", {"decisions_log", *FROM_STUDENTS}),
         ("teacher={improve: {iterations: 1}}", FROM_TEACHER),
-        ("heuristics={weighted_fair: {alpha_step: 1.0}}", {"heuristics_tune", *FROM_TEACHER}),
+        ("search={population: 5}", {*SEARCHES, "evaluation_run", *OF_EVALUATION}),
+        ("heuristics={weighted_fair: {alpha_step: 1.0}}", {"heuristics_tune", *SEARCHES, *FROM_TEACHER}),
         ("workload={load: 0.5}", EVERYTHING - {"traces_build", *OF_PROFILES}),
         ("seed=8", EVERYTHING - {"traces_build", *OF_PROFILES}),
         ("traces={source: tpch-decima}", EVERYTHING),
@@ -428,9 +431,9 @@ def dvc_stages() -> dict[str, dict]:
         if "foreach" not in stage:
             found[name] = stage
             continue
-        assert stage["foreach"] == "${students.names}"
-        for student in defaults().students.names:
-            found[f"{name}@{student}"] = yaml.safe_load(yaml.safe_dump(stage["do"]).replace("${item}", student))
+        lists = {"${students.names}": defaults().students.names, "${search.families}": defaults().search.families}
+        for item in lists[stage["foreach"]]:
+            found[f"{name}@{item}"] = yaml.safe_load(yaml.safe_dump(stage["do"]).replace("${item}", item))
     return found
 
 
@@ -451,7 +454,9 @@ def test_dvc_yaml_is_what_the_registries_give() -> None:
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_every_problem_has_its_dvc_yaml(problem: str) -> None:
     found = yaml.safe_load(dvc_yaml(problem))
-    assert list(found["stages"]) == ["traces", "teacher", "decisions", "students", "evaluation", "figures"]
+    assert list(found["stages"]) == [
+        *("traces", "heuristics", "search", "teacher", "decisions", "students", "evaluation", "figures")
+    ]
     drawn = {Path(next(iter(plot))).stem for plot in found["plots"]}
     assert drawn <= set(figures_of(find_problem(problem)))
     assert len(drawn) >= 2

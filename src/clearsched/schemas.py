@@ -32,6 +32,35 @@ TUNING = pa.schema(
     ]
 )
 
+SEARCH_CURVE = pa.schema(
+    [
+        field("restart", pa.int32(), "", "which restart of the search"),
+        field("generation", pa.int32(), "", "index within the restart"),
+        field(
+            "evaluations", pa.float64(), "candidates", "run so far in the restart; one given up counts with its part"
+        ),
+        field("given_up", pa.int32(), "candidates", "of the generation, after a quarter of its episodes"),
+        field(
+            "train_objective", pa.float64(), "", "mean objective of its best candidate on its training episodes", True
+        ),
+        field("reference_objective", pa.float64(), "", "that of the best tuned heuristic on the same episodes"),
+        field(
+            "best_difference",
+            pa.float64(),
+            "",
+            "of the best candidate so far to the heuristic, as a share of its mean; below 0: better",
+            True,
+        ),
+        field(
+            "validation_objective",
+            pa.float64(),
+            "",
+            "mean objective on the validation episodes of what the restart chose, in its last row",
+            True,
+        ),
+    ]
+)
+
 LEARNING_CURVE = pa.schema(
     [
         field("phase", pa.string(), "", "clone (imitation) or improve (policy gradient)"),
@@ -62,7 +91,7 @@ def episodes(measures: Iterable[Measured]) -> pa.Schema:
     return pa.schema(
         [
             field("policy", pa.string(), "", "name of the policy"),
-            field("kind", pa.string(), "", "heuristic, teacher or student"),
+            field("kind", pa.string(), "", "heuristic, searched, teacher or student"),
             field("mode", pa.string(), "", "argmax or sampled"),
             field("episode", pa.int32(), "", "index of the test episode"),
             field("num_decisions", pa.int64(), "decisions", "answers of the policy"),
@@ -74,7 +103,7 @@ def episodes(measures: Iterable[Measured]) -> pa.Schema:
 COMPARISON = pa.schema(
     [
         field("policy", pa.string(), "", "name of the policy"),
-        field("kind", pa.string(), "", "heuristic, teacher or student"),
+        field("kind", pa.string(), "", "heuristic, searched, teacher or student"),
         field("mode", pa.string(), "", "argmax or sampled"),
         field("settings", pa.string(), "", "tuned parameters, as name=value, ..."),
         field("episodes", pa.int32(), "episodes", "number of paired test episodes"),

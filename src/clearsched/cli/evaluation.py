@@ -30,12 +30,17 @@ def run(
     student: Annotated[list[Path], typer.Option(help="A student's JSON file; give it once for each student.")],
     decisions: DecisionsFile,
     out: OutFolder,
+    searched: Annotated[
+        list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
+    ] = None,
 ) -> None:
     """Run every policy on the test episodes; write means, intervals, paired differences and fidelity."""
     from clearsched import evaluation
     from clearsched.params import load_stage
 
-    evaluation.run(load_stage(params, "evaluation"), trace, workloads, tuned, teacher, student, decisions, out)
+    evaluation.run(
+        load_stage(params, "evaluation"), trace, workloads, tuned, teacher, student, decisions, out, searched or ()
+    )
 
 
 @app.command()

@@ -23,6 +23,7 @@ def run(
     students: Sequence[Path],
     decisions: Path,
     out_dir: Path,
+    searched: Sequence[Path] = (),
 ) -> None:
     """Evaluate the policies of `params.evaluation` on the test episodes; write tables, metrics.json and comparison.txt.
 
@@ -31,7 +32,7 @@ def run(
     """
     from clearsched.evaluation.evaluate import evaluate
 
-    evaluate(params, trace, workloads, tuned, teacher, students, decisions, out_dir)
+    evaluate(params, trace, workloads, tuned, teacher, students, decisions, out_dir, searched)
 
 
 def show(folder: Path) -> str:

@@ -16,6 +16,9 @@ from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator
 from clearsched.problems.problem import Measure, Problem
 from clearsched.schemas import COMPARISON
 
+LEARNED = ("searched", "teacher", "student")
+"""The kinds of policy that are held against others in words."""
+
 
 @dataclass(frozen=True)
 class Bootstrap:
@@ -138,10 +141,10 @@ def verdict(problem: Problem, rollout: Rollout, reference: Rollout, bootstrap: B
 
 
 def verdicts(problem: Problem, rollouts: Sequence[Rollout], reference: str, bootstrap: Bootstrap) -> list[Verdict]:
-    """Teacher and students against each yardstick that was run, and against the reference if it is another one."""
+    """Policies that are `LEARNED` against each yardstick that was run, and against the reference if it is another."""
     names = [rollout.name for rollout in rollouts]
     against = [name for name in dict.fromkeys((*problem.yardsticks, reference)) if name in names]
-    learned = [rollout for rollout in rollouts if rollout.kind in ("teacher", "student")]
+    learned = [rollout for rollout in rollouts if rollout.kind in LEARNED]
     return [verdict(problem, rollout, find(rollouts, name), bootstrap) for rollout in learned for name in against]
 
 

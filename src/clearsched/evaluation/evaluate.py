@@ -29,6 +29,7 @@ def evaluate(
     students: Sequence[Path],
     decisions: Path,
     out_dir: Path,
+    searched: Sequence[Path] = (),
 ) -> None:
     """Roll out every policy on the test episodes and write what came of it to `out_dir`."""
     from rich.console import Console
@@ -37,7 +38,7 @@ def evaluate(
     instance = problem.open(trace, workloads)
     episodes = instance.split("test")
     settings = read_json(tuned)
-    policies = load_policies(problem, params.evaluation, settings, teacher, students)
+    policies = load_policies(problem, params.evaluation, settings, teacher, students, searched)
     with Console(stderr=True).status("") as status:
         runs = rollouts.roll_out(
             problem, policies, instance, episodes, lambda name: status.update(f"test episodes: {name}")
@@ -49,6 +50,7 @@ def evaluate(
     faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
     files |= {f"students/{path.name}": path for path in students}
+    files |= {f"search/{path.name}": path for path in searched}
     metadata = provenance(params.evaluation.model_dump(mode="json"), files)
     metadata |= {"problem": problem.name, "objective": instance.objective.name, "confidence": bootstrap.confidence}
     tables: dict[str, tuple[pa.Table, pa.Schema]] = {

@@ -10,6 +10,7 @@ from clearsched.errors import ClearschedError
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Problem
 from clearsched.registry import Look, Registry
+from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 from clearsched.teacher.kind import TEACHER
 
@@ -27,7 +28,7 @@ class Known(NamedTuple):
 
 
 def policies_of(problem: Problem) -> Registry[Known]:
-    """The heuristics of a problem, the teacher and the students, in the order in which they are told.
+    """The heuristics of a problem, searched policies, the teacher, students, in the order in which they are told.
 
     Raises:
         ClearschedError: two of them have one name.
@@ -36,6 +37,8 @@ def policies_of(problem: Problem) -> Registry[Known]:
     def known() -> Iterator[Known]:
         for entry in problem.heuristics.values():
             yield Known(entry.name, entry.label, entry.look, "heuristic")
+        for family in families_of(problem).values():
+            yield Known(family.name, family.label, family.look, "searched")
         yield Known(TEACHER.name, TEACHER.label, TEACHER.look, "teacher")
         for kind in STUDENTS.values():
             yield Known(kind.name, kind.label, kind.look, "student")
@@ -61,7 +64,7 @@ def load_policy(
 
     Args:
         problem: what is scheduled.
-        name: a heuristic's name, a teacher's `.safetensors` or a student's `.json`.
+        name: a heuristic's name, a teacher's `.safetensors`, or the `.json` of a student or searched policy.
         tuned: parameters by heuristic, as `clearsched heuristics tune` writes them; defaults without.
         mode: argmax or sampled, for a teacher.
 
@@ -75,10 +78,9 @@ def load_policy(
         teacher: Any = load_teacher(name, mode)
         return _of(problem, teacher, name)
     if suffix == ".json":
-        from clearsched.students import load_policy as load_student
+        from clearsched.scorers.policy import load_policy as load_scored
 
-        student: Any = load_student(name)
-        return _of(problem, student, name)
+        return _of(problem, load_scored(name), name)
     found = (tuned or {}).get(str(name))
     return heuristic(problem, str(name), found if isinstance(found, Mapping) else {})
 
@@ -91,21 +93,28 @@ def _of(problem: Problem, policy: Any, path: str | Path) -> Policy:
 
 
 def load_policies(
-    problem: Problem, settings: EvaluationParams, tuned: Mapping[str, Any], teacher: Path, students: Sequence[Path]
+    problem: Problem,
+    settings: EvaluationParams,
+    tuned: Mapping[str, Any],
+    teacher: Path,
+    students: Sequence[Path],
+    searched: Sequence[Path] = (),
 ) -> list[Policy]:
-    """The policies that `settings` list, the reference among them; a student that was not fitted is left out.
+    """The policies that `settings` list, the reference among them.
+
+    A student that was not fitted, or a family that was not searched, is left out.
 
     Raises:
         ClearschedError: one is unknown, or its file is broken.
     """
-    known, fitted = policies_of(problem), {path.stem: path for path in students}
+    known, files = policies_of(problem), {path.stem: path for path in (*searched, *students)}
     policies = []
     for name in dict.fromkeys((*(settings.policies or known), reference_policy(problem, tuned))):
-        kind = "student" if name in fitted else known[name].kind
+        kind = "student" if name in files else known[name].kind
         if kind == "teacher":
             policies.append(load_policy(problem, teacher, mode=settings.mode))
-        elif name in fitted:
-            policies.append(load_policy(problem, fitted[name]))
+        elif name in files:
+            policies.append(load_policy(problem, files[name]))
         elif kind == "heuristic":
             policies.append(load_policy(problem, name, tuned))
     return policies

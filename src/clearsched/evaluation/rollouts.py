@@ -37,7 +37,7 @@ class Rollout:
 
     @property
     def kind(self) -> str:
-        """heuristic, teacher or student."""
+        """One of `problems.policy.KINDS`."""
         return self.policy.kind
 
     @property

@@ -36,10 +36,10 @@ PALETTE = (
 )
 """Looks that the registries choose from: eight colours, each with two markers; looks of one marker are far apart."""
 
-KIND_FILLS: dict[str, Any] = {"heuristic": "none", "teacher": "full", "student": "bottom"}
+KIND_FILLS: dict[str, Any] = {"heuristic": "none", "searched": "left", "teacher": "full", "student": "bottom"}
 """How much of its marker a kind of policy fills."""
 
-KIND_DASHES: dict[str, Any] = {"heuristic": (0, (4, 1.5)), "teacher": "-", "student": "-"}
+KIND_DASHES: dict[str, Any] = {"heuristic": (0, (4, 1.5)), "searched": "-", "teacher": "-", "student": "-"}
 
 WIDTH_IN = 8.0
 """Width of every figure, inches: the width of a page of the report, so that fonts have one size in all of them."""
@@ -87,7 +87,7 @@ class Shown(NamedTuple):
 
     label: str
     look: Look
-    kind: str  # heuristic, teacher or student
+    kind: str  # one of `problems.policy.KINDS`
 
 
 class Subject(NamedTuple):

@@ -36,6 +36,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "traces": ("problem", "scenario", "traces"),
     "workloads": ("problem", "scenario", "seed", "workload"),
     "heuristics": ("problem", "scenario", "seed", "heuristics"),
+    "search": ("problem", "scenario", "seed", "search"),
     "teacher": ("problem", "scenario", "seed", "teacher"),
     "decisions": ("problem", "scenario", "seed", "decisions"),
     "students": ("problem", "scenario", "seed", "decisions", "students"),

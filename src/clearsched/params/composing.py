@@ -13,6 +13,8 @@ from clearsched.evaluation.settings import EvaluationParams
 from clearsched.params.models import Params
 from clearsched.problems import DEFAULT, PROBLEMS, find_problem
 from clearsched.problems.problem import Problem
+from clearsched.search.families import families_of
+from clearsched.search.settings import SearchParams
 from clearsched.section import Section, derived, one_of, with_defaults
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.settings import StudentsParams
@@ -29,6 +31,7 @@ def params_model(name: str = DEFAULT) -> type[Params]:
     """
     problem = find_problem(name)
     common: dict[str, type[Section]] = {
+        "search": _search(problem),
         "teacher": _teacher(problem),
         "students": _students(),
         "evaluation": _evaluation(problem),
@@ -53,8 +56,8 @@ def params_model(name: str = DEFAULT) -> type[Params]:
 
 
 def policies_of(problem: Problem) -> tuple[str, ...]:
-    """Every policy that a problem knows: its heuristics, the teacher, the students."""
-    return (*problem.heuristics, TEACHER.name, *STUDENTS)
+    """Every policy that a problem knows: its heuristics, the searched ones, the teacher, the students."""
+    return (*problem.heuristics, *families_of(problem), TEACHER.name, *STUDENTS)
 
 
 def defaults(problem: str = DEFAULT) -> Params:
@@ -62,6 +65,13 @@ def defaults(problem: str = DEFAULT) -> Params:
     model: Any = params_model(problem)
     params: Params = model()
     return params
+
+
+def _search(problem: Problem) -> type[SearchParams]:
+    families = tuple(families_of(problem))
+    field = Field(families, min_length=1, description=SearchParams.model_fields["families"].description)
+    names: Any = tuple[one_of(families), ...]  # type: ignore[misc]
+    return derived(SearchParams, {"families": (names, field)})
 
 
 def _teacher(problem: Problem) -> type[TeacherParams]:

@@ -16,6 +16,7 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.figures.settings import FiguresParams
 from clearsched.problems import DEFAULT, find_problem
+from clearsched.search.settings import SearchParams
 from clearsched.section import Section
 from clearsched.students.settings import StudentsParams
 from clearsched.teacher.settings import TeacherParams
@@ -39,6 +40,7 @@ class Params(Section):
     traces: Any  # these three are the problem's own: models of another type each
     workload: Any
     heuristics: Any
+    search: SearchParams
     teacher: TeacherParams
     decisions: DecisionsParams
     students: StudentsParams
@@ -88,6 +90,7 @@ class Params(Section):
             if episodes > most:
                 return path, episodes, f"at most workload.episodes.{split}, which is {most}"
         for path, names in (
+            ("search.families", self.search.families),
             ("students.names", self.students.names),
             ("evaluation.policies", self.evaluation.policies),
         ):

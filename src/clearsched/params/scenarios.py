@@ -11,6 +11,7 @@ from clearsched.params.checking import parse, problem_of, read_overrides, read_y
 from clearsched.params.composing import defaults
 from clearsched.params.models import Params
 from clearsched.problems import find_problem
+from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 
 KEY = "scenarios"
@@ -62,6 +63,8 @@ def _check_alike(scenarios: Mapping[str, Params]) -> None:
             raise ClearschedError(f"scenario {name}: problem must be the same in all scenarios of a run")
         if params.students.names != first.students.names:
             raise ClearschedError(f"scenario {name}: students.names must be the same in all scenarios of a run")
+        if params.search.families != first.search.families:
+            raise ClearschedError(f"scenario {name}: search.families must be the same in all scenarios of a run")
 
 
 def lay_over(base: Mapping[str, Any], layer: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -80,7 +83,7 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
 
     Set aside are the sections that the file's problem owns; every value of the common sections that is only its
     default, since the other problem may have another; and what names its policies: `evaluation.policies`,
-    `teacher.clone.heuristic`, and `students.names` if one of them is unknown.
+    `teacher.clone.heuristic`, and `students.names` and `search.families` if one of them is unknown.
 
     Raises:
         ClearschedError: the values are not right for the file's own problem.
@@ -89,8 +92,13 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
     known = defaults(params.problem).model_dump(mode="json")
     own = {*find_problem(params.problem).sections, *find_problem(problem).sections, "problem"}
     kept = _chosen({key: value for key, value in values.items() if key not in own}, known)
-    for section, key in (("evaluation", "policies"), ("students", "names")):
-        if not set(kept.get(section, {}).get(key, ())) <= set(STUDENTS):
+    families = set(families_of(find_problem(problem)))
+    for section, key, names in (
+        ("evaluation", "policies", set(STUDENTS)),
+        ("students", "names", set(STUDENTS)),
+        ("search", "families", families),
+    ):
+        if not set(kept.get(section, {}).get(key, ())) <= names:
             del kept[section][key]
     kept.get("teacher", {}).get("clone", {}).pop("heuristic", None)
     return kept

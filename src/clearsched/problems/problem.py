@@ -81,6 +81,16 @@ class Heuristic(NamedTuple):
     shown: bool = True  # whether its parameters are told in tables
 
 
+class Family(NamedTuple):
+    """Policies of one form, whose numbers `clearsched search` finds."""
+
+    name: str
+    label: str
+    look: Look
+    program: str  # "module:function": of a `problems.programs.Ground` makes a `problems.programs.Program`
+    summary: str
+
+
 class Source(NamedTuple):
     """Where the jobs of a problem come from."""
 
@@ -306,6 +316,10 @@ class Problem(Protocol):
     @property
     def baseline(self) -> str:
         """The heuristic to which all others are put in proportion where several data sets stand side by side."""
+
+    @property
+    def families(self) -> Registry[Family]:
+        """Families of its own, searched beside those that any problem gets from its features (`search.families`)."""
 
     @property
     def sources(self) -> Registry[Source]: ...

@@ -13,6 +13,7 @@ from clearsched.figures.kinds import COMPARED, compared_figures, figures_of
 from clearsched.imports import PACKAGE, code_of
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Figure, Problem, objectives
+from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
     entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics]
+    if stage == "search":
+        family = families_of(problem)[rule.removeprefix("search_run_")]
+        entries += [family.program, *_of(problem, "families")]
     if stage == "students":
         entries.append(STUDENTS[rule.removeprefix("students_fit_")].module)
     return code_of(entries)
@@ -83,6 +87,7 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
 
 _COMMANDS = {
     "heuristics": "clearsched.heuristics:tune",
+    "search": "clearsched.search:run",
     "teacher": "clearsched.teacher:train",
     "decisions": "clearsched.decisions:log",
     "students": "clearsched.students:fit",

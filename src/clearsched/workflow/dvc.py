@@ -1,7 +1,8 @@
 """dvc.yaml: the milestones of the workflow as stages of DVC, written from the registries and the rules' code.
 
-The file holds for any source of jobs and any students of the problem: the students are a stage each (`foreach`) of
-`students.names` in params.yaml, and what differs by scenario is in folders that are kept whole.
+The file holds for any source of jobs and any students of the problem: these are a stage each (`foreach`) of
+`students.names` in params.yaml, searched policies of `search.families`, and what differs by scenario is in folders that
+are kept whole.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ HEADER = """\
 # registries (`clearsched params dvc`): edits here are lost.
 # * Targets come first: --cores and other options swallow a target that follows.
 # * Outputs are not `persist`: DVC removes them before it runs a stage, so that a result always belongs to its inputs.
-# * A student is a stage each of `students.names`: to drop one or add one, change that list in params.yaml.
+# * A student is a stage each of `students.names`, a searched policy of `search.families`: to drop one or add one,
+#   change that list in params.yaml.
 # * The folder is that of `scenario`; with another data set or problem than the default one, give it a name
 #   (docs/workflow.md).
 # * After `dvc checkout` or `dvc pull`, run `make sync`.
@@ -62,6 +64,14 @@ def _stages(params: Params) -> dict[str, Any]:
         ["students/${item}.json", "students/${item}.txt"],
         params,
     )
+    search = _stage(
+        "a policy of a few numbers, found in the simulator",
+        "search/${item}.json",
+        [f"search_run_{name}" for name in params.search.families],
+        (*TRACES, TUNED),
+        ["search/${item}.json", "search/${item}.txt", "search/${item}_curve.parquet"],
+        params,
+    )
     return {
         "traces": _stage(
             "job profiles and the episodes made of them",
@@ -72,12 +82,16 @@ def _stages(params: Params) -> dict[str, Any]:
             params,
             ["data"],
         ),
+        "heuristics": _stage(
+            "tuned heuristics", TUNED, ["heuristics_tune"], TRACES, (TUNED, "heuristics/tuning.parquet"), params
+        ),
+        "search": {"foreach": "${search.families}", "do": search},
         "teacher": _stage(
-            "tuned heuristics, and the network cloned from the best of them",
-            (TUNED, "teacher/teacher.safetensors"),
-            ["heuristics_tune", "teacher_train"],
-            TRACES,
-            (TUNED, "heuristics/tuning.parquet", "teacher/learning_curve.parquet", *TEACHER),
+            "the network cloned from the best heuristic",
+            "teacher/teacher.safetensors",
+            ["teacher_train"],
+            (*TRACES, TUNED),
+            ("teacher/learning_curve.parquet", *TEACHER),
             params,
         ),
         "decisions": _stage(
@@ -88,7 +102,7 @@ def _stages(params: Params) -> dict[str, Any]:
             "all policies on the same held-out episodes",
             "evaluation/metrics.json",
             ["evaluation_run"],
-            (*log, LOG, "students"),
+            (*log, LOG, "search", "students"),
             ["evaluation"],
             params,
         ),
@@ -137,7 +151,7 @@ def _code(rules: list[str], params: Params) -> list[str]:
 def _kept(file: str) -> str:
     """The file, or the folder that is kept whole, that holds a result."""
     folder = Path(file).parts[0]
-    return folder if folder in ("evaluation", "students") else file
+    return folder if folder in ("evaluation", "search", "students") else file
 
 
 def _plots(problem: str) -> list[dict[str, Any]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from clearsched.figures.kinds import figures_of
 from clearsched.problems.problem import Choice, Problem, objectives
+from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 
 
 def lines_of(problem: Problem) -> list[str]:
-    """A problem in lines: its choices, measures, heuristics, sources of jobs, students and figures."""
+    """A problem in lines: its choices, measures, heuristics, sources of jobs, searched families, students, figures."""
     default, *others = objectives(problem)
     told = {measure.name: ", may be the objective" for measure in others}
     told[default.name] = ", the objective" + (" unless another is chosen" if others else "")
@@ -20,6 +21,7 @@ def lines_of(problem: Problem) -> list[str]:
         ],
         "heuristics": [(name, entry.summary) for name, entry in problem.heuristics.items()],
         "sources": [(name, source.summary) for name, source in problem.sources.items()],
+        "families": [(name, family.summary) for name, family in families_of(problem).items()],
         "students": [(name, kind.summary) for name, kind in STUDENTS.items()],
         "figures": [(name, figure.label) for name, figure in figures_of(problem).items()],
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Heuristic
+from clearsched.problems.problem import Family, Heuristic
 from clearsched.registry import Look, Registry
 
 CODE = "clearsched.problems.dag_jobs.heuristics"
@@ -92,6 +92,20 @@ HEURISTICS = Registry(
         ),
     ),
 )
+
+FAMILIES = Registry(
+    "family",
+    (
+        Family(
+            "stay_and_move",
+            "stay-and-move",
+            Look("#D55E00", "o"),
+            "clearsched.problems.dag_jobs.families:program",
+            "executors stay in their job below a cap, else move to the smallest job below another, else idle or remain",
+        ),
+    ),
+)
+"""Forms of policy of this problem's own that `clearsched search` finds the numbers of."""
 
 CODES = {name: code for code, name in enumerate(HEURISTICS)}
 """How the compiled loop calls them."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearsched.problems import policy
 from clearsched.problems.dag_jobs.figures import FIGURES
-from clearsched.problems.dag_jobs.policies import CODES, HEURISTICS, LEARNED
+from clearsched.problems.dag_jobs.policies import CODES, FAMILIES, HEURISTICS, LEARNED
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
 from clearsched.problems.problem import Choice, Instance, Measure, Problem
 
@@ -44,6 +44,7 @@ class DagJobs:
     heuristics = HEURISTICS
     yardsticks = ("weighted_fair", "capped_srpt")
     baseline = "fair"
+    families = FAMILIES
     sources = SOURCES
     default_source = DEFAULT
     figures = FIGURES

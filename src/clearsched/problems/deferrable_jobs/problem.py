@@ -11,7 +11,7 @@ from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.sections import SECTIONS
 from clearsched.problems.deferrable_jobs.traces.sources import DEFAULT, SOURCES
-from clearsched.problems.problem import Choice, Figure, Heuristic, Measure, Problem, Source
+from clearsched.problems.problem import Choice, Family, Figure, Heuristic, Measure, Problem, Source
 from clearsched.registry import Registry, load
 from clearsched.section import Section
 
@@ -56,6 +56,7 @@ class DeferrableJobsProblem:
     heuristics: Registry[Heuristic] = HEURISTICS
     yardsticks: tuple[str, ...] = ("fifo", "edf")
     baseline = "fifo"
+    families: Registry[Family] = Registry("family", ())
     sources: Registry[Source] = SOURCES
     default_source = DEFAULT
     figures: Registry[Figure] = FIGURES

@@ -1,0 +1,116 @@
+"""Stay and move: the strongest readable rule known for DAG jobs, with its numbers left open.
+
+Found by this project. A freed executor stays in its job while the job holds less than one cap; else it moves to the
+smallest job that holds less than another cap and has enough work to be worth the move; else it stays where it is, or
+idles, or the smallest job takes it. Smallest first is SRPT: L. Schrage, A proof of the optimality of the shortest
+remaining processing time discipline, Operations Research 16, 1968.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clearsched.problems.programs import Ground, Number, Program, rounded
+
+SHARES = (
+    {"jobs_in_system": -1},
+    {"job_share_20": 1},
+    {"job_share_40": 1},
+    {"job_share_60": 1},
+    {"job_share_80": 1},
+    {"job_work_share": 1},
+)
+"""The share of a job that counts with its work left to the power 0, 0.2, ..., 1."""
+
+POWER = 0.2
+"""From one of them to the next."""
+
+HELD = "job_executor_share"
+STAYS, MOVES, REMAINS, LAST = 3000.0, 2000.0, 1000.0, 500.0
+"""Values of the steps: so far apart that orders within a step cannot lift a job out of it."""
+
+FREE = 0.1
+"""Seconds of work for an executor below which any job is worth the move."""
+
+NUMBERS = (
+    Number("p", 0.6, 0.2, 0.0, 1.0, POWER),
+    Number("log_m", 0.7, 0.6, -2.0, 4.0),
+    Number("q", 0.4, 0.2, 0.0, 1.0, POWER),
+    Number("log_k", 0.7, 0.6, -2.0, 4.0),
+    Number("log_c", 0.0, 0.8, float(np.log(FREE)) - 0.5, 4.0),
+    Number("remains", 0.5, 0.5, 0.0, 1.0, 1.0),  # 1: where no job is below its cap, an executor stays in its own
+    Number("idles", 0.5, 0.5, 0.0, 1.0, 1.0),  # 1: else it idles; 0: the smallest job takes it
+    Number("ready", 0.5, 1.0, 0.0, 10.0),  # smaller jobs that a job goes before if its next stage can start at once
+    Number("log_age", -5.0, 1.5, -8.0, -1.0),  # the same for each second of age
+)
+
+UNREADY = 0.25
+"""A smaller bonus for readiness is none."""
+
+YOUNG = -6.0
+"""A smaller logarithm of the bonus for age is none."""
+
+
+class StayAndMove:
+    """See `problems.programs.Program`."""
+
+    first: Program | None = None
+
+    def __init__(self, ground: Ground) -> None:
+        self.executors, self.none = ground.most, ground.none
+
+    @property
+    def numbers(self) -> Sequence[Number]:
+        """Without leave to idle, the smallest job takes what is left."""
+        return tuple(number for number in NUMBERS if self.none or number.name != "idles")
+
+    def start(self, generator: np.random.Generator, found: np.ndarray | None) -> np.ndarray:
+        """Known caps; the restarts differ by their powers, and so by what their coefficients mean."""
+        values = np.array([number.start for number in self.numbers])
+        for place, number in enumerate(self.numbers):
+            if number.name in ("p", "q"):
+                values[place] = generator.uniform(0.2, 0.8)
+        return values
+
+    def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
+        """The same steps for both choices: where to, and up to how many."""
+        told = dict(zip((number.name for number in self.numbers), np.asarray(values).tolist(), strict=True))
+        stay = [_share(told["log_k"], told["q"])]
+        move = [_share(told["log_m"], told["p"])]
+        if told["log_c"] >= np.log(FREE):  # one executor for each c seconds of work, as a share of all
+            worth = rounded(1 / (float(np.exp(told["log_c"])) * self.executors))
+            move.append({"times": worth, "job_work_left_s": 1})
+        jobs = {"job_work_rank": -1.0}
+        if told["ready"] >= UNREADY:
+            jobs["stage_is_ready"] = rounded(told["ready"])
+        if told["log_age"] >= YOUNG:
+            jobs["job_age_s"] = rounded(float(np.exp(told["log_age"])))
+        stages = {"stage_rank": -0.001}
+        own, other = {"if": "job_is_source >= 1"}, {"if": "otherwise"}
+        rank: list[dict[str, Any]] = [
+            {**own, "of": HELD, "below": stay, "then": STAYS, "plus": stages},
+            {**other, "of": HELD, "below": move, "then": MOVES, "plus": {**jobs, **stages}},
+        ]
+        level: list[dict[str, Any]] = [
+            {**own, "of": HELD, "below": stay},
+            {**other, "of": HELD, "below": move},
+        ]
+        if told["remains"] >= 0.5:
+            rank.append({**own, "then": REMAINS, "plus": stages})
+        if told.get("idles", 0.0) >= 0.5:
+            rank.append({**other, "then": -1.0})
+        else:
+            rank.append({**other, "then": LAST, "plus": {**jobs, **stages}})
+        level.append({**other, "then": 1.0})
+        return {"stage": {"steps": rank}, "limit": {"steps": level}}
+
+
+def _share(log_times: float, power: float) -> dict[str, float]:
+    """So many times the share by a power of the work left."""
+    return {"times": rounded(float(np.exp(log_times))), **SHARES[round(power / POWER)]}
+
+
+program = StayAndMove

@@ -1,0 +1,39 @@
+"""A sample of decisions under a heuristic: what the features of candidates look like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clearsched.errors import ClearschedError
+from clearsched.problems.problem import Compiled, Episode, Instance
+from clearsched.problems.programs import Ground
+
+SAMPLED = 4
+"""Training episodes that the sample is taken from, at most."""
+
+MOST_ROWS = 200_000
+"""Candidates in it, at most; about that many, since decisions are taken whole."""
+
+
+def ground_of(instance: Instance, episodes: Sequence[Episode], heuristic: Compiled) -> Ground:
+    """What programs may know of an instance, from the decisions of a heuristic.
+
+    Raises:
+        ClearschedError: no decision has a candidate.
+    """
+    rows: list[np.ndarray] = []
+    counts: list[np.ndarray] = []
+    lockstep = instance.lockstep(episodes[:SAMPLED])
+    seen = 0
+    while seen < MOST_ROWS and lockstep.advance():
+        observation = lockstep.observe()
+        rows.append(observation.candidates.copy())
+        counts.append(np.diff(observation.candidate_start))
+        seen += len(rows[-1])
+        lockstep.answer(lockstep.ask(heuristic))
+    if not rows:
+        raise ClearschedError("search: the training episodes have no decision with a candidate: nothing to search for")
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    return Ground(instance.problem, instance.most, instance.none, np.concatenate(rows), starts)

@@ -1,0 +1,163 @@
+"""The stage `search`: for one family several restarts, the best of them by the validation episodes, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from clearsched.errors import ClearschedError
+from clearsched.files import provenance, write_text
+from clearsched.heuristics.tuning import tuned_heuristic
+from clearsched.problems import find_problem
+from clearsched.problems.policy import Policy
+from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.programs import Program
+from clearsched.registry import load
+from clearsched.schemas import SEARCH_CURVE, write_table
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.text import render
+from clearsched.search.families import families_of
+from clearsched.search.restarts import Restart, Search
+from clearsched.search.sampling import ground_of
+from clearsched.search.settings import SearchParams
+from clearsched.search.trials import trials
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+
+DIGITS = 6
+"""Digits of the measure that a policy's file tells."""
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+class Found(NamedTuple):
+    """What a search gives."""
+
+    policy: ScoredPolicy
+    restarts: list[Restart]
+    curve: pa.Table  # of schema `SEARCH_CURVE`
+
+
+def search_one(params: Params, family: str, trace: Path, workloads: Path, tuned: Path, out_dir: Path) -> Path:
+    """See `clearsched.search.run`."""
+    problem = find_problem(params.problem)
+    entry = families_of(problem)[family]
+    instance = problem.open(trace, workloads)
+    reference = tuned_heuristic(problem, "best", tuned)
+    measure = instance.objective
+    settings = params.search
+    episodes = instance.split("train"), instance.split("validation")
+    with _progress(entry.label, settings) as tell:
+        found = search(instance, family, *episodes, reference, settings, params.seed, tell)
+    told = settings.model_dump(mode="json", exclude={"families"})
+    origin = provenance(told, {"trace": trace, "workloads": workloads, "tuned": tuned})
+    policy = replace(found.policy, evidence={**found.policy.evidence, "provenance": origin})
+    policy.write(out_dir / f"{family}.json")
+    write_text(out_dir / f"{family}.txt", render(policy))
+    told_of = {"family": family, "reference": reference.name, "measure": measure.name, "unit": measure.unit}
+    write_table(out_dir / f"{family}_curve.parquet", found.curve, SEARCH_CURVE, origin | told_of)
+    return out_dir / f"{family}.json"
+
+
+def search(
+    instance: Instance,
+    family: str,
+    train: list[Episode],
+    validation: list[Episode],
+    reference: Policy,
+    settings: SearchParams,
+    seed: int,
+    tell: Tell = lambda row: None,
+    threads: int | None = None,
+) -> Found:
+    """The best policy of a family that the budget allows.
+
+    Args:
+        instance: what runs the episodes.
+        family: of the problem.
+        train: episodes to search on.
+        validation: episodes to choose between restarts on.
+        reference: a heuristic that the search is told against.
+        settings: budget, restarts, population.
+        seed: of all random numbers.
+        tell: called with each row of the curve.
+        threads: on which episodes run; as many as numba may use, unless told. The result is the same.
+
+    Raises:
+        ClearschedError: no candidate could be run.
+    """
+    problem = instance.problem
+    entry = families_of(problem)[family]
+    measure = instance.objective
+    compiled: Any = reference
+    with trials(instance, measure, threads) as runs:
+        costs = runs.cost([reference], [*train, *validation])[0]
+        program: Program = load(entry.program)(ground_of(instance, train, compiled.compiled))
+        common = Search(
+            family, problem, instance.none, settings, runs, train, validation, costs[: len(train)], seed, tell
+        )
+        restarts = [Restart(common, number) for number in range(settings.restarts)]
+        for restart in restarts:
+            restart.run(program)
+    best = min(restarts, key=lambda restart: restart.validation)
+    if best.policy is None or not np.isfinite(best.validation):
+        raise ClearschedError(
+            f"search: {family}: no candidate could be run to its end: a feature or a score is not a finite number; "
+            "look at the trace, or search for another family"
+        )
+    told = {
+        "measure": measure.name,
+        "episodes": len(validation),
+        "value": _rounded(runs.value(best.validation)),
+        "heuristic": _rounded(runs.value(float(costs[len(train) :].mean()))),
+    }
+    most = {"most": instance.most} if instance.most else {}
+    evidence = {**most, "validation": told, "restarts": [_told(restart) for restart in restarts]}
+    rows = [row for restart in restarts for row in restart.curve]
+    return Found(replace(best.policy, evidence=evidence), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))
+
+
+def _told(restart: Restart) -> dict[str, Any]:
+    """A restart as the policy's file has it."""
+    value = restart.search.trials.value(restart.validation)
+    scorers = {} if restart.policy is None else restart.policy.scorers
+    return {
+        "seed": restart.seed,
+        "evaluations": _rounded(restart.spent),
+        "validation": _rounded(value) if np.isfinite(value) else None,
+        "scorers": {name: scorer.to_json() for name, scorer in scorers.items()},
+    }
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+@contextmanager
+def _progress(label: str, settings: SearchParams) -> Iterator[Tell]:
+    """A bar on stderr: the best so far against the heuristic, and the time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    share = settings.evaluations / settings.restarts
+    lowest = np.inf
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(f"search: {label}", total=settings.evaluations)
+
+        def tell(row: dict[str, Any]) -> None:
+            nonlocal lowest
+            lowest = min(lowest, np.inf if row["best_difference"] is None else row["best_difference"])
+            against = f", best {100 * lowest:+.1f} % against the best heuristic" if np.isfinite(lowest) else ""
+            done = row["restart"] * share + min(row["evaluations"], share)
+            progress.update(task, completed=done, description=f"search: {label}{against}")
+
+        yield tell

@@ -1,0 +1,104 @@
+"""Candidates in closed loop: all of a generation on the same episodes, on all threads, those that fall behind given up.
+
+A cost is the measure, negative where higher values are better. Results do not depend on the number of threads: an
+episode's result depends on its policy alone, and each has its own place in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from clearsched.errors import ClearschedError
+from clearsched.problems.policy import Policy
+from clearsched.problems.problem import Episode, Instance, Measure
+
+BEHIND = 0.003
+"""Share of the cost by which a candidate may lag behind the middle of its generation without being given up."""
+
+CHUNK = 4
+"""Episodes that a thread runs before it takes others."""
+
+
+class Raced(NamedTuple):
+    """What came of a generation."""
+
+    cost: np.ndarray  # float64[candidates]: mean over the episodes run; inf where a candidate failed
+    given_up: np.ndarray  # bool[candidates]: after a quarter of the episodes
+    spent: float  # candidates run, one that was given up with its part
+
+    @property
+    def rank(self) -> np.ndarray:
+        """int64[candidates]: 0 for the best; those given up come after all others, those that failed are last."""
+        order = np.lexsort((self.cost, self.given_up, ~np.isfinite(self.cost)))
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        return ranks
+
+
+class Trials:
+    """Runs policies on episodes of an instance."""
+
+    def __init__(self, instance: Instance, measure: Measure, pool: Executor) -> None:
+        self.instance, self.measure = instance, measure
+        self._pool = pool
+        self._compiled = False
+
+    def cost(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
+        """float64[policies, episodes]; inf for what could not be run: a score that is not finite, and so on."""
+        answer = np.full((len(policies), len(episodes)), np.inf)
+        tasks = [
+            (number, slice(begin, min(begin + CHUNK, len(episodes))))
+            for number in range(len(policies))
+            for begin in range(0, len(episodes), CHUNK)
+        ]
+
+        def run(task: tuple[int, slice]) -> None:
+            number, part = task
+            answer[number, part] = self._run(policies[number], episodes[part])
+
+        if tasks and not self._compiled:
+            run(tasks[0])  # compiles the loop, which threads could not do at once
+            self._compiled = True
+            tasks = tasks[1:]
+        for _ in self._pool.map(run, tasks):
+            pass
+        return answer
+
+    def race(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> Raced:
+        """All on a quarter of the episodes; the rest of them for those that do not fall behind the better half."""
+        quarter = max(1, len(episodes) // 4)
+        heat = self.cost(policies, episodes[:quarter])
+        first = heat.mean(axis=1)
+        middle = np.sort(first)[max(0, len(policies) // 2 - 1)]
+        stays = np.isfinite(first) & (first <= (middle + BEHIND * abs(middle)))
+        rest = self.cost([policies[i] for i in np.flatnonzero(stays).tolist()], episodes[quarter:])
+        cost = first.copy()
+        cost[stays] = np.concatenate([heat[stays], rest], axis=1).mean(axis=1)
+        run = len(policies) * quarter + int(stays.sum()) * (len(episodes) - quarter)
+        return Raced(cost, ~stays, run / len(episodes))
+
+    def value(self, cost: float) -> float:
+        """The measure that a cost stands for."""
+        return cost if self.measure.lower_is_better else -cost
+
+    def _run(self, policy: Policy, episodes: Sequence[Episode]) -> np.ndarray:
+        try:
+            outcomes = policy.run(self.instance, episodes)
+        except ClearschedError:
+            return np.full(len(episodes), np.inf)
+        values = np.array([self.value(outcome.measures[self.measure.name]) for outcome in outcomes])
+        return np.where(np.isfinite(values), values, np.inf)
+
+
+@contextmanager
+def trials(instance: Instance, measure: Measure, threads: int | None = None) -> Iterator[Trials]:
+    """Trials on so many threads: as many as numba may use, unless told."""
+    from numba import get_num_threads
+
+    with ThreadPoolExecutor(threads or get_num_threads()) as pool:
+        yield Trials(instance, measure, pool)

@@ -1,0 +1,379 @@
+"""The search: toys whose optimum is known, races, grids, threads, files; what any problem gets from its features."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from clearsched import heuristics, search
+from clearsched.errors import ClearschedError, FeatureError
+from clearsched.evaluation.policies import load_policies, load_policy, policies_of
+from clearsched.files import read_json
+from clearsched.problems import PROBLEMS, find_problem
+from clearsched.problems.dag_jobs.families import NUMBERS, StayAndMove
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.problem import heuristic
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.workloads.files import Workloads
+from clearsched.problems.policy import heuristic as heuristic_of
+from clearsched.problems.problem import Measure
+from clearsched.problems.programs import Ground, Number, Program, rounded
+from clearsched.schemas import SEARCH_CURVE, read_table
+from clearsched.search import weights as weights_module
+from clearsched.search.evolution import Evolution
+from clearsched.search.families import FAMILIES, families_of
+from clearsched.search.inputs import Caps, inputs_of, told
+from clearsched.search.sampling import ground_of
+from clearsched.search.searching import search as search_for
+from clearsched.search.settings import SearchParams
+from clearsched.search.trials import Trials
+from conformance.cases import CASES
+from stages import stage_params
+from toys import stage, toy_trace, toy_workload
+
+DAG_JOBS, DEFERRABLE = find_problem("dag_jobs"), find_problem("deferrable_jobs")
+SMALL = {"evaluations": 8, "restarts": 2, "episodes": 2, "population": 4}
+SIZES = {
+    "dag_jobs": {"executors": 4, "jobs": 5, "episodes": {"train": 4, "validation": 2, "test": 2}},
+    "deferrable_jobs": {"jobs": 20, "slots": 60, "episodes": {"train": 4, "validation": 2, "test": 2}},
+}
+
+
+def settings(**chosen: Any) -> SearchParams:
+    return SearchParams(**{"families": ("weights",), **SMALL, **chosen})
+
+
+def one_machine() -> tuple[DagJobsInstance, list[Any], float]:
+    """Jobs of 1 to 81 tasks in one stage, all there from the start, one executor; the least mean JCT in s, by hand.
+
+    A job takes 100 ms to move to, 50 ms for its first task, 10 ms for each after it; the shortest first is optimal (W.
+    E. Smith 1956).
+    """
+    sizes = np.arange(1, 10) ** 2
+    drawn = Workloads(pa.table({}), {"num_executors": 1, "semantics": {"idling": False}})
+    instance = DagJobsInstance(compile_profiles(toy_trace([[stage(int(size))] for size in sizes])), drawn)
+    generator = np.random.default_rng(3)
+    episodes, optimum = [], []
+    for _ in range(8):
+        profile = generator.permutation(9)[:6]
+        episodes.append(toy_workload([0] * 6, 1, profile=profile))
+        optimum.append(np.cumsum(np.sort(140 + 10 * sizes[profile])).mean() / 1000)
+    return instance, episodes, float(np.mean(optimum))
+
+
+def test_weights_find_the_shortest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From nothing: all weights begin at 0, where the first job is taken."""
+    monkeypatch.setattr(weights_module, "DIRECTION", 0.0)
+    instance, episodes, optimum = one_machine()
+    fifo = heuristic("fifo")
+    begin = np.mean([result.avg_jct_s for result in fifo.run(instance, episodes)])
+    assert begin > 1.1 * optimum
+    budget = settings(evaluations=200, restarts=2, episodes=4, population=8)
+    found = search_for(instance, "weights", episodes[:4], episodes[4:], fifo, budget, 1)
+    reached = np.mean([result.avg_jct_s for result in found.policy.run(instance, episodes)])
+    assert reached == pytest.approx(optimum, abs=1e-9)
+    told = found.policy.evidence["validation"]
+    assert told["value"] < told["heuristic"] and told["measure"] == "jct_s"
+
+
+def test_weights_find_when_to_wait() -> None:
+    """The second problem, which has no level: to start a job at once has it evicted, to wait is optimal."""
+    case = CASES["deferrable_jobs"]
+    instance, episode = case.toy()
+    instance = SimpleNamespace(  # without files, and so without facts of them
+        problem=DEFERRABLE,
+        objective=DEFERRABLE.measures[0],
+        most=0,
+        none=True,
+        simulate=instance.simulate,
+        lockstep=instance.lockstep,
+    )
+    fifo = heuristic_of(DEFERRABLE, "fifo")
+    assert fifo.run(instance, [episode])[0].measures["cost"] > case.optimum + 0.01
+    budget = settings(evaluations=150, restarts=1, episodes=1, population=10)
+    found = search_for(instance, "weights", [episode], [episode], fifo, budget, 1)
+    assert found.policy.run(instance, [episode])[0].measures["cost"] == pytest.approx(case.optimum)
+    assert found.policy.none
+
+
+def test_threads_change_nothing() -> None:
+    instance, episodes, _ = one_machine()
+    budget = settings(evaluations=24, episodes=4)
+
+    def of(threads: int) -> tuple[Any, Any, Any]:
+        found = search_for(
+            instance, "weights", episodes[:4], episodes[4:], heuristic("fifo"), budget, 1, threads=threads
+        )
+        scorers = {name: scorer.to_json() for name, scorer in found.policy.scorers.items()}
+        return scorers, found.policy.evidence, found.curve.to_pylist()
+
+    assert of(1) == of(2) == of(3)
+
+
+class Fixed:
+    """A policy whose cost on an episode is a number of its own plus the episode; None: it cannot be run."""
+
+    def __init__(self, cost: float | None) -> None:
+        self.cost = cost
+        self.ran = 0
+
+    def run(self, instance: Any, episodes: Sequence[float], *, record: bool = False) -> list[Any]:
+        if self.cost is None:
+            raise FeatureError("decision 3: the score is nan")
+        self.ran += len(episodes)
+        return [SimpleNamespace(measures={"jct_s": self.cost + episode}) for episode in episodes]
+
+
+def trials_of(measure: Measure) -> Trials:
+    return Trials(SimpleNamespace(), measure, ThreadPoolExecutor(2))  # type: ignore[arg-type]
+
+
+def test_who_falls_behind_is_given_up_and_ranks_behind_who_ran_on() -> None:
+    measure = Measure("jct_s", "s", "mean", "JCT")
+    # The quarter is easy, so that the cost of who is given up is lower than that of who ran on.
+    episodes = [0.0, 0.0, *[100.0] * 6]
+    policies = [Fixed(5.0), Fixed(1.0), Fixed(None), Fixed(9.0), Fixed(1.001), Fixed(np.nan)]
+    raced = trials_of(measure).race(policies, episodes)  # type: ignore[arg-type]
+    assert raced.given_up.tolist() == [False, False, True, True, False, True]
+    assert [policy.ran for policy in policies] == [8, 8, 0, 2, 8, 2]
+    assert raced.rank.tolist()[1] == 0 and raced.rank.tolist()[4] == 1 and raced.rank.tolist()[0] == 2
+    assert raced.rank.tolist()[3] == 3, "cheaper on its quarter, but behind"
+    assert sorted([raced.rank.tolist()[2], raced.rank.tolist()[5]]) == [4, 5]
+    assert raced.spent == pytest.approx((6 * 2 + 3 * 6) / 8)
+
+
+def test_what_is_better_higher_costs_less() -> None:
+    runs = trials_of(Measure("jct_s", "", "used", "used", lower_is_better=False))
+    cost = runs.cost([Fixed(1.0), Fixed(2.0)], [0.0])  # type: ignore[list-item]
+    assert cost.tolist() == [[-1.0], [-2.0]] and runs.value(-2.0) == 2.0
+
+
+def test_a_search_in_which_nothing_runs_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance, episodes, _ = one_machine()
+    infinite = {"weights": {"job_work_left_s": 1e308, "job_tasks_left": 1e308}}
+    monkeypatch.setattr(
+        weights_module.Weights,
+        "scorers",
+        lambda self, values: {"stage": infinite, "limit": {"weights": {"constant": 1}}},
+    )
+    monkeypatch.setattr(weights_module, "program", weights_module.Weights)
+    with pytest.raises(ClearschedError, match=r"^search: weights: no candidate could be run to its end: .*$"):
+        search_for(instance, "weights", episodes[:2], episodes[2:4], heuristic("fifo"), settings(), 1)
+
+
+@pytest.mark.parametrize("count", [4, 70])
+def test_evolution_finds_the_lowest_point(count: int) -> None:
+    """Of a bowl; with few numbers, one on a grid and one at its bound; with many, only their variances are learned."""
+    numbers = [Number(f"x{i}", 0.0, 1.0) for i in range(count)]
+    goal = np.linspace(-2.0, 2.0, count)
+    if count == 4:
+        numbers[1], numbers[3] = Number("grid", 0.0, 1.0, -3.0, 3.0, 0.5), Number("bound", 0.0, 1.0, -1.0, 1.0)
+    evolution = Evolution(numbers, np.zeros(count), 16, 5)
+    for _ in range(60 if count == 4 else 400):
+        candidates = evolution.ask()
+        cost = ((candidates - goal) ** 2).sum(axis=1)
+        evolution.tell(cost.argsort().argsort())
+    if count == 4:
+        assert (candidates[:, 1] * 2 == np.round(candidates[:, 1] * 2)).all()
+        assert (np.abs(candidates[:, 3]) <= 1.0).all()
+        assert evolution.mean[[0, 2]] == pytest.approx(goal[[0, 2]], abs=0.05)
+        assert evolution.mean[1] in (-0.5, -1.0) and evolution.mean[3] == pytest.approx(1.0, abs=0.05)
+    else:
+        assert evolution.mean == pytest.approx(goal, abs=0.3)
+
+
+def test_numbers_are_rounded_to_what_is_worth_reading() -> None:
+    assert [rounded(value) for value in (0.012345, -1234.5, 0.0, 9.96)] == [0.012, -1200.0, 0.0, 10.0]
+    assert rounded(0.012345, 3) == 0.0123
+
+
+def ground_by_hand(none: bool = False) -> Ground:
+    """Two decisions of two candidates; features in which nothing differs, in which decisions differ, and candidates."""
+    rows = np.ones((4, len(DEFERRABLE.choices[0].features)), np.float32)
+    rows[:, 0] = (1, 2, 4, 8)  # candidates
+    rows[:, 1] = (5, 5, 7, 7)  # decisions
+    rows[:, 2] = (0, 1, 0, 1)  # a flag
+    return Ground(DEFERRABLE, 0, none, rows, np.array([0, 2, 4]))
+
+
+def test_inputs_are_what_tells_candidates_apart() -> None:
+    names = [feature.name for feature in DEFERRABLE.choices[0].features]
+    apart = inputs_of(ground_by_hand())
+    assert [each.name for each in apart] == [names[0], names[2]]
+    assert [each.scale for each in apart] == [3.0, 0.0], "the median; a flag is read as it is"
+    assert [each.direction for each in apart] == [-1, -1]
+    assert [each.name for each in inputs_of(ground_by_hand(none=True))] == names[:3]
+    read = told(apart, ground_by_hand().rows, names)
+    assert read[:, 0] == pytest.approx(np.log1p(np.array([1, 2, 4, 8]) / 3)) and read[:, 1].tolist() == [0, 1, 0, 1]
+
+
+def test_caps_begin_at_all_and_leave_out_what_is_like_another() -> None:
+    instance, episodes, _ = one_machine()
+    ground = ground_of(instance, episodes, heuristic("fifo").compiled)
+    caps = Caps(ground)
+    names = [name for name, _ in caps.factors]
+    assert names and len(names) <= 6
+    start = np.array([number.start for number in caps.numbers])
+    assert caps.scorers(start) == {"limit": {"cap_terms": [{"times": 1.0}, {"times": 1.0}]}}
+    moved = start.copy()
+    moved[1] = 0.5  # a square root of the first feature, 1 at its median
+    term = caps.scorers(moved)["limit"]["cap_terms"][0]
+    assert term[names[0]] == 0.5
+    assert term["times"] * dict(caps.factors)[names[0]] ** 0.5 == pytest.approx(1.0, rel=0.05)
+    assert Caps(ground_by_hand()).numbers == () and Caps(ground_by_hand()).scorers(np.zeros(0)) == {}
+
+
+def test_a_network_begins_as_the_weighted_sum() -> None:
+    from clearsched.scorers.policy import names_of
+    from clearsched.scorers.scorer import read_scorer
+    from clearsched.search.small_network import SmallNetwork
+
+    instance, episodes, _ = one_machine()
+    ground = ground_of(instance, episodes, heuristic("fifo").compiled)
+    program = SmallNetwork(ground)
+    assert program.first is not None
+    generator = np.random.default_rng(0)
+    found = np.round(generator.normal(size=len(program.first.numbers)), 1)
+    names = names_of(ground.rank)
+
+    def scored(of: Program, values: np.ndarray) -> np.ndarray:
+        return read_scorer(of.scorers(values)["stage"], names, "test").scores(ground.rows, names)
+
+    start = program.start(generator, found)
+    assert len(start) == len(program.numbers)
+    assert scored(program, start) == pytest.approx(scored(program.first, found), abs=1e-9)
+    assert program.scorers(start)["limit"] == program.first.scorers(found)["limit"]
+
+
+def steps(**numbers: float) -> Mapping[str, Any]:
+    """The steps of stay and move on 10 executors: the numbers where they begin, but for those given."""
+    values = {number.name: number.start for number in NUMBERS} | numbers
+    ground = Ground(DAG_JOBS, 10, True, np.ones((1, 1), np.float32), np.array([0, 1]))
+    return StayAndMove(ground).scorers(np.array(list(values.values())))
+
+
+def test_stay_and_move_is_what_its_numbers_say() -> None:
+    """The rule measured best on small jobs: p 0.6, m 0.8, q 0.2, k 1.8, c 1.7 s, idling."""
+    logs = {"log_m": np.log(0.8), "log_k": np.log(1.8), "log_c": np.log(1.7)}
+    found = steps(p=0.6, q=0.2, **logs, remains=0, idles=1, ready=0, log_age=-8)
+    stay = {"times": 1.8, "job_share_20": 1}
+    move = [{"times": 0.8, "job_share_60": 1}, {"times": 0.059, "job_work_left_s": 1}]
+    jobs = {"job_work_rank": -1.0, "stage_rank": -0.001}
+    assert found["stage"]["steps"] == [
+        {
+            "if": "job_is_source >= 1",
+            "of": "job_executor_share",
+            "below": [stay],
+            "then": 3000.0,
+            "plus": {"stage_rank": -0.001},
+        },
+        {"if": "otherwise", "of": "job_executor_share", "below": move, "then": 2000.0, "plus": jobs},
+        {"if": "otherwise", "then": -1.0},
+    ]
+    assert found["limit"]["steps"] == [
+        {"if": "job_is_source >= 1", "of": "job_executor_share", "below": [stay]},
+        {"if": "otherwise", "of": "job_executor_share", "below": move},
+        {"if": "otherwise", "then": 1.0},
+    ]
+    other = steps(p=0, q=1, log_c=-3, remains=1, idles=0, ready=3, log_age=np.log(0.1))["stage"]["steps"]
+    assert [set(step["below"][0]) for step in other[:2]] == [{"times", "job_work_share"}, {"times", "jobs_in_system"}]
+    assert len(other[1]["below"]) == 1, "any job is worth the move"
+    assert other[2]["if"] == "job_is_source >= 1" and other[2]["then"] > other[3]["then"] > 0
+    assert other[3]["plus"] == {"job_work_rank": -1.0, "stage_is_ready": 3.0, "job_age_s": 0.1, "stage_rank": -0.001}
+
+
+def test_without_leave_to_idle_the_smallest_job_takes_what_is_left() -> None:
+    program = StayAndMove(Ground(DAG_JOBS, 10, False, np.ones((1, 1), np.float32), np.array([0, 1])))
+    assert "idles" not in [number.name for number in program.numbers]
+    last = program.scorers(program.start(np.random.default_rng(0), None))["stage"]["steps"][-1]
+    assert last["then"] > 0
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_problem_has_the_common_families(problem: str) -> None:
+    known = families_of(find_problem(problem))
+    assert {*FAMILIES} <= {*known}
+    policies = policies_of(find_problem(problem))
+    kinds = [policies[name].kind for name in policies]
+    assert kinds == sorted(kinds, key=("heuristic", "searched", "teacher", "student").index)
+    assert [name for name in policies if policies[name].kind == "searched"] == list(known)
+
+
+@pytest.fixture(scope="module")
+def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Path]]:
+    """Trace, episodes and tuned heuristics of a problem."""
+    name: str = request.param
+    folder = tmp_path_factory.mktemp(name)
+    paths = {
+        part: folder / f"{part}.{'json' if part == 'tuned' else 'parquet'}" for part in ("trace", "workloads", "tuned")
+    }
+    params = stage_params(name, workload=SIZES[name])
+    problem = find_problem(name)
+    problem.build(params, paths["trace"])
+    problem.draw(params, paths["trace"], paths["workloads"])
+    heuristics.tune(params, paths["trace"], paths["workloads"], folder / "tuning.parquet", paths["tuned"])
+    return name, paths
+
+
+@pytest.mark.parametrize("files", PROBLEMS, indirect=True)
+def test_a_family_is_searched_told_and_evaluated(files: tuple[str, dict[str, Path]], tmp_path: Path) -> None:
+    name, paths = files
+    problem, params = find_problem(name), stage_params(name, workload=SIZES[name], search=SMALL)
+    for family in families_of(problem):
+        for folder in (tmp_path / "once", tmp_path / "again"):
+            written = search.run(params, family, *paths.values(), folder)
+        assert written == tmp_path / "again" / f"{family}.json"
+        for end in (".json", ".txt", "_curve.parquet"):
+            once, again = ((tmp_path / each / f"{family}{end}").read_bytes() for each in ("once", "again"))
+            assert once == again, f"{family}{end}"
+        told = read_json(written)
+        assert (told["kind"], told["name"], told["problem"]) == ("searched", family, name)
+        assert len(told["restarts"]) == 2 and len({each["seed"] for each in told["restarts"]}) == 2
+        best = min(told["restarts"], key=lambda each: each["validation"])
+        assert told["validation"]["value"] == best["validation"]
+        assert {choice.name: told[choice.name] for choice in problem.choices} == best["scorers"]
+        assert {"trace", "workloads", "tuned"} == set(told["provenance"]["inputs"])
+        policy = load_policy(problem, written)
+        assert (policy.name, policy.kind) == (family, "searched")
+        instance = problem.open(paths["trace"], paths["workloads"])
+        outcomes = policy.run(instance, instance.split("validation"))
+        value = np.mean([outcome.measures[problem.measures[0].name] for outcome in outcomes])
+        assert told["validation"]["value"] == pytest.approx(value, rel=1e-5), "what is written is what was chosen"
+        assert search.show(written) == (tmp_path / "once" / f"{family}.txt").read_text()
+        curve, metadata = read_table(tmp_path / "once" / f"{family}_curve.parquet", SEARCH_CURVE)
+        rows = curve.to_pylist()
+        assert {row["restart"] for row in rows} == {0, 1} and metadata["family"] == family
+        last = [row for row in rows if row["validation_objective"] is not None]
+        assert [row["restart"] for row in last] == [0, 1]
+        assert all(row["evaluations"] >= SMALL["evaluations"] / 2 for row in last)
+    settings = stage_params(name).evaluation
+    searched = [tmp_path / "once" / f"{family}.json" for family in families_of(problem)]
+    loaded = load_policies(
+        problem,
+        settings.model_copy(update={"policies": ("fifo", "weights")}),
+        {"best": "fifo"},
+        Path("t"),
+        [],
+        searched,
+    )
+    assert [(policy.name, policy.kind) for policy in loaded] == [("fifo", "heuristic"), ("weights", "searched")]
+    assert json.dumps(told)
+
+
+def test_an_unknown_family_is_told() -> None:
+    with pytest.raises(ClearschedError, match=r"unknown family 'weight'.*did you mean weights"):
+        families_of(DAG_JOBS)["weight"]
+    with pytest.raises(ClearschedError, match=r"search\.families.*one of"):
+        stage_params(search={"families": ["wieghts"]})
+    with pytest.raises(ClearschedError, match=r"search\.families.*each name once"):
+        from clearsched.params import parse
+
+        parse({"search": {"families": ["weights", "weights"]}}, "test")

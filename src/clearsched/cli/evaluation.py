@@ -33,14 +33,17 @@ def run(
     searched: Annotated[
         list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
     ] = None,
+    teacher_seed: Annotated[
+        list[Path] | None,
+        typer.Option(help="A teacher of another training seed, safetensors; give it once for each of them."),
+    ] = None,
 ) -> None:
     """Run every policy on the test episodes; write means, intervals, paired differences and fidelity."""
     from clearsched import evaluation
     from clearsched.params import load_stage
 
-    evaluation.run(
-        load_stage(params, "evaluation"), trace, workloads, tuned, teacher, student, decisions, out, searched or ()
-    )
+    loaded, others = load_stage(params, "evaluation"), teacher_seed or []
+    evaluation.run(loaded, trace, workloads, tuned, teacher, student, decisions, out, searched or (), others)
 
 
 @app.command()

@@ -16,6 +16,7 @@ from clearsched import shipped
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes, digest_file, write_json
+from clearsched.params import stage_values, write_stage
 from clearsched.problems import find_problem
 from clearsched.schemas import COMPARISON, LEARNING_CURVE, write_table
 from clearsched.shipped import making, store
@@ -301,3 +302,17 @@ def test_a_search_may_take_what_is_shipped(tmp_path: Path, capsys: pytest.Captur
     data[1].write_bytes(b"other episodes")
     search.run(stage_params(search={"source": "shipped", "shipped": "small"}), "weights", *data, tmp_path / "out")
     assert capsys.readouterr().err.startswith("clearsched: warning: ")
+
+
+def test_a_teacher_may_be_taken_from_what_is_shipped(tmp_path: Path) -> None:
+    """Its files are those of the package, byte for byte, through the command that the workflow calls."""
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    params = stage_params(teacher={"source": "shipped", "shipped": "small"})
+    write_stage(stage_values(params, "teacher"), "teacher", tmp_path / "teacher.json")
+    arguments = ["teacher", "train", "--params", str(tmp_path / "teacher.json"), "--tuned", "none"]
+    for data in ("trace", "workloads"):
+        arguments += [f"--{data}", str(results / "traces" / f"{data}.parquet")]
+    run = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "out")])
+    assert run.exit_code == 0, run.output
+    assert bytes_of(tmp_path / "out") == bytes_of(results / "teacher")

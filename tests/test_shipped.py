@@ -16,10 +16,12 @@ from clearsched import shipped
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes, digest_file, write_json
+from clearsched.params import stage_values, write_stage
 from clearsched.problems import find_problem
 from clearsched.schemas import COMPARISON, LEARNING_CURVE, write_table
 from clearsched.shipped import making, store
 from clearsched.shipped.cards import markdown, thinned
+from stages import stage_params
 
 PROBLEM = find_problem("dag_jobs")
 
@@ -277,3 +279,40 @@ def test_what_the_package_holds_is_whole() -> None:
             assert len(entry.read(file)) < making.MOST_BYTES
         assert (path.parent / "card.md").read_text() == markdown(dict(entry.card))
         store.check(entry, find_problem(entry.card["problem"]))
+
+
+def test_a_search_may_take_what_is_shipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The files of the results are those of the package; other data are warned of, and nothing is searched."""
+    from clearsched import search
+
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    data = [results / "traces/trace.parquet", results / "traces/workloads.parquet", tmp_path / "no tuned heuristics"]
+    for given in ({"shipped": "small"}, {"shipped": "smal"}):
+        params = stage_params(search={"source": "shipped"} | given)
+        if given["shipped"] == "smal":
+            with pytest.raises(ClearschedError, match="did you mean small"):
+                search.run(params, "weights", *data, tmp_path / "none")
+            continue
+        assert search.run(params, "weights", *data, tmp_path / "out") == tmp_path / "out/weights.json"
+        assert bytes_of(tmp_path / "out") == bytes_of(results / "search")
+        assert capsys.readouterr().err == ""
+    with pytest.raises(ClearschedError, match="no shipped policies 'test'"):  # the run's own name
+        search.run(stage_params(search={"source": "shipped"}), "weights", *data, tmp_path / "none")
+    data[1].write_bytes(b"other episodes")
+    search.run(stage_params(search={"source": "shipped", "shipped": "small"}), "weights", *data, tmp_path / "out")
+    assert capsys.readouterr().err.startswith("clearsched: warning: ")
+
+
+def test_a_teacher_may_be_taken_from_what_is_shipped(tmp_path: Path) -> None:
+    """Its files are those of the package, byte for byte, through the command that the workflow calls."""
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    params = stage_params(teacher={"source": "shipped", "shipped": "small"})
+    write_stage(stage_values(params, "teacher"), "teacher", tmp_path / "teacher.json")
+    arguments = ["teacher", "train", "--params", str(tmp_path / "teacher.json"), "--tuned", "none"]
+    for data in ("trace", "workloads"):
+        arguments += [f"--{data}", str(results / "traces" / f"{data}.parquet")]
+    run = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "out")])
+    assert run.exit_code == 0, run.output
+    assert bytes_of(tmp_path / "out") == bytes_of(results / "teacher")

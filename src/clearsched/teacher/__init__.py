@@ -27,8 +27,17 @@ def train(
 ) -> Mapping[str, Any]:
     """Train a teacher; write teacher.safetensors, teacher.json and learning_curve.parquet to `out_dir`.
 
-    Returns what teacher.json holds. See `training.train`.
+    With `teacher.source: shipped` these files are copied from the package. Returns what teacher.json holds. See
+    `training.train`.
     """
+    if params.teacher.source == "shipped":
+        from clearsched.files import read_json
+        from clearsched.shipped import supply
+
+        supply(params, params.teacher.shipped, "teacher", trace, workloads, out_dir)
+        taken: Mapping[str, Any] = read_json(out_dir / "teacher.json")
+        return taken
+
     from clearsched.teacher.training import train as run
 
     return run(params, trace, workloads, tuned, searched, out_dir, training_seed)

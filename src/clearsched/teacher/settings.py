@@ -107,6 +107,12 @@ class ImproveParams(Section):
 class TeacherParams(Section):
     """The network that the students learn from."""
 
+    source: Literal["train", "shipped"] = Field(
+        "train", description="train: a network is trained; shipped: one that comes with the package"
+    )
+    shipped: str | None = Field(
+        None, min_length=1, max_length=64, description="scenario whose shipped teacher is taken; empty: the run's own"
+    )
     network: NetworkParams = NetworkParams()
     clone: CloneParams = CloneParams()
     improve: ImproveParams = ImproveParams()

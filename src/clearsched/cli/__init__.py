@@ -35,6 +35,7 @@ app = typer.Typer(
 )
 app.command("simulate")(simulate.simulate)
 app.command("problems")(problems.problems)
+evaluation.app.command("optimum")(simulate.optimum)
 for module in (params, traces, heuristics, teacher, decisions, students, evaluation, figures):
     app.add_typer(module.app)
 

@@ -1,4 +1,4 @@
-"""`clearsched simulate`: one episode under one policy; `clearsched evaluation optimum`: policies against the optimum."""
+"""`clearsched simulate`: one episode under one policy; `evaluation optimum`: policies against the optimum."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +65,7 @@ def test_every_stage_has_its_commands() -> None:
         "heuristics tune",
         "search run",
         "search show",
+        "teacher choose",
         "teacher train",
         "decisions log",
         "decisions describe",
@@ -85,14 +85,21 @@ def test_every_command_explains_itself(path: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("path", [(), ("simulate",), ("teacher", "train"), ("traces", "record-tpch")], ids=" ".join)
-def test_help_answers_within_a_second(path: tuple[str, ...]) -> None:
-    """The best of three: the machine that tests run on may be busy."""
-    times_s = []
-    for _ in range(3):
-        start = time.perf_counter()
-        assert run(*path, "--help").returncode == 0
-        times_s.append(time.perf_counter() - start)
-    assert min(times_s) < 1.0
+def test_help_loads_nothing_heavy(path: tuple[str, ...]) -> None:
+    """What makes help answer at once; a clock would tell of the machine that tests run on."""
+    lines = (
+        "import sys",
+        f"sys.argv = ['clearsched', *{path}, '--help']",
+        "from clearsched.cli import main",
+        "try:",
+        "    main()",
+        "except SystemExit as stop:",
+        "    assert not stop.code",
+        f"print([name for name in {HEAVY} if name in sys.modules])",
+    )
+    answer = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    assert "Usage" in answer.stdout
+    assert answer.stdout.splitlines()[-1] == "[]"
 
 
 def test_nothing_heavy_is_imported_before_a_command_runs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,16 +15,25 @@ from clearsched import schemas
 from clearsched.compiled.feature import Feature
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
-from clearsched.evaluation import comparison, fidelity, policies, rollouts, show, text
+from clearsched.evaluation import comparison, fidelity, policies, rollouts, seeds, show, text
+from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.evaluate import metrics
 from clearsched.evaluation.settings import EvaluationParams
-from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference, standard_error
+from clearsched.evaluation.statistics import (
+    Interval,
+    bootstrap_mean,
+    crossed_interval,
+    generator,
+    paired_difference,
+    standard_error,
+)
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.recording.lanes import assign_executors
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE
 from clearsched.problems.problem import NONE, Choice, Heuristic, Measure, Problem
 from clearsched.registry import Look, Registry
-from clearsched.schemas import COMPARISON, FIDELITY, conform
+from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, conform
+from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.students.kinds import STUDENTS
 
 BOOTSTRAP = comparison.Bootstrap(seed=1, confidence=0.95, resamples=999)
@@ -155,6 +165,136 @@ def test_verdicts_say_who_wins(low: float, mean: float, high: float, outcome: st
 def test_verdict_in_words(interval: tuple[float, float, float], unit: str, words: str) -> None:
     verdict = comparison.Verdict("teacher", "capped_srpt", LABELS, Interval(*interval, 0.1, 30), unit)
     assert str(verdict) == f"teacher: {words}"
+
+
+def test_seeds_that_agree_leave_the_interval_over_episodes() -> None:
+    row = np.random.default_rng(3).normal(2.0, 1.0, 60)
+    crossed = crossed_interval(np.stack([row] * 4), generator(1, "seeds"), 0.95, 8000)
+    plain = bootstrap_mean(row, generator(1, "episodes"), 0.95, 8000, "percentile")
+    half = (plain.high - plain.low) / 2
+    assert crossed.mean == pytest.approx(plain.mean)
+    assert (crossed.low, crossed.high) == pytest.approx((plain.low, plain.high), abs=0.1 * half)
+
+
+def test_episodes_that_agree_leave_the_spread_of_the_seeds() -> None:
+    """Four seeds and nothing else: the standard error of their mean, unbiased, is deviation / 2."""
+    means = np.array([1.0, 2.0, 4.0, 5.0])
+    found = crossed_interval(np.tile(means[:, None], (1, 30)), generator(1, "seeds"), 0.95, 20_000)
+    assert found.mean == 3.0 and found.count == 4
+    assert found.standard_error == pytest.approx(standard_error(means), rel=0.03)
+
+
+@pytest.mark.parametrize(("count", "least"), [(3, 0.75), (5, 0.82)])
+def test_the_interval_over_both_covers_what_training_and_episodes_draw(count: int, least: float) -> None:
+    """Seeds and episodes drawn anew, effects of both and of the pair; an interval over episodes alone misses most."""
+    rng, hits, misled, trials = np.random.default_rng(8), 0, 0, 150
+    for _ in range(trials):
+        of_seed, of_episode = rng.normal(0.0, 1.0, (count, 1)), rng.normal(0.0, 2.0, (1, 40))
+        values = 10.0 + of_seed + of_episode + rng.normal(0.0, 1.0, (count, 40))
+        both = crossed_interval(values, generator(1, "coverage"), 0.95, 400)
+        alone = bootstrap_mean(values[0], generator(1, "coverage"), 0.95, 400, "percentile")
+        hits += both.low <= 10.0 <= both.high
+        misled += not alone.low <= 10.0 <= alone.high
+    assert least <= hits / trials <= 0.99
+    assert misled / trials > 0.3
+
+
+def test_one_seed_or_one_episode_says_nothing_of_spread_and_batches_change_nothing() -> None:
+    for shape in ((1, 5), (5, 1)):
+        assert np.isnan(crossed_interval(np.ones(shape), generator(1)).low)
+    values = np.random.default_rng(2).normal(0.0, 1.0, (3, 20))
+    whole, parts = (crossed_interval(values, generator(1), resamples=500, batch=size) for size in (500, 7))
+    assert (whole.low, whole.high) == pytest.approx((parts.low, parts.high))
+    with pytest.raises(ClearschedError, match="seeds by episodes"):
+        crossed_interval(np.ones(3), generator(1))
+    with pytest.raises(ClearschedError, match="not finite"):
+        crossed_interval(np.array([[1.0, np.nan], [1.0, 2.0]]), generator(1))
+
+
+def of_seeds(name: str, *objective: list[float], chosen: int = 0) -> seeds.SeedRuns:
+    count = len(objective)
+    return seeds.SeedRuns(name, "teacher", np.arange(count), np.arange(count) == chosen, np.array(objective))
+
+
+def test_no_win_is_stated_that_other_training_seeds_do_not_have() -> None:
+    """The policy wins by 1 % on every episode; the other seeds lose by as much."""
+    base = rollout("capped_srpt", "heuristic", list(np.linspace(90.0, 110.0, 20)))
+    own = rollout("teacher", "teacher", list(base.objective - 1.0))
+    worse = of_seeds("teacher", list(base.objective - 1.0), list(base.objective + 1.0), list(base.objective + 0.5))
+    alike = of_seeds("teacher", list(base.objective - 1.0), list(base.objective - 1.1))
+    alone = of_seeds("teacher", list(base.objective - 1.0))
+    told = [comparison.verdict(DAG_JOBS, own, base, BOOTSTRAP, of) for of in (None, alone, alike, worse)]
+    assert [item.outcome for item in told] == ["wins", "wins", "wins", "no difference shown"]
+    assert "over 3 training seeds +0.2, -" in str(told[3]) and "over" not in str(told[1])
+    assert "; over 2 training seeds -1." in str(told[2]) and str(told[2]).endswith("1.0 to 1.1): wins")
+
+
+def test_seeds_have_rows_and_a_table_of_their_own() -> None:
+    base = rollout("capped_srpt", "heuristic", [10.0, 12.0, 14.0])
+    runs = [of_seeds("teacher", [9.0, 11.0, 13.0], [10.0, 12.0, 17.0], chosen=1), of_seeds("rule_list", [11.0] * 3)]
+    table = seeds.seed_table(runs, base.objective)
+    conform(table, SEEDS, "test")
+    assert table["chosen"].to_pylist() == [False, True, True]
+    assert table["difference_percent"].to_pylist() == pytest.approx([-100 / 12, 100 / 12, -100 / 12])
+    found = list(seeds.summaries(runs, base.objective, 1, 0.95, 999))
+    assert (found[0].mean, found[0].lowest, found[0].highest) == (12.0, 11.0, 13.0)
+    assert found[0].deviation == pytest.approx(2**0.5) and found[0].difference.low < 0 < found[0].difference.high
+    compared = comparison.compare(DAG_JOBS, [base, rollout("teacher", "teacher", [9.0] * 3)], base.name, BOOTSTRAP)
+    empty = FIDELITY.empty_table()
+    lines = text.render(DAG_JOBS, compared, [], empty, "3 episodes", BOOTSTRAP, found).splitlines()
+    row = next(line for line in lines if line.startswith("teacher  ") and "11.00 to 13.00" in line)
+    assert row.split()[:3] == ["teacher", "2", "12.00"]
+    assert lines[-1] == "One training seed, spread not measured: rule list."
+
+
+def searched_policy(tmp_path: Path, restarts: list[dict[str, Any]]) -> ScoredPolicy:
+    content = {"kind": "searched", "name": "weights", "stage": {"job_tasks_left": -1.0}, "limit": 0.5}
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps(content | {"restarts": restarts}))
+    return load_policy(path)
+
+
+def test_restarts_of_a_searched_policy_are_its_training_seeds(tmp_path: Path) -> None:
+    own = {"stage": {"job_tasks_left": -1.0}, "limit": 0.5}
+    restarts = [
+        {"seed": 3, "validation": 2.0, "scorers": {"stage": {"job_tasks_left": 1.0}, "limit": 1.0}},
+        {"seed": 4, "validation": 1.0, "scorers": own},
+        {"seed": 5, "validation": 1.0, "scorers": own},
+    ]
+    policy = searched_policy(tmp_path, restarts)
+    found = seeds.trained_searched(policy)
+    assert [(one.seed, one.chosen) for one in found] == [(3, False), (4, True), (5, False)]
+    assert found[0].policy.scorers["limit"].to_json() != policy.scorers["limit"].to_json()  # type: ignore[attr-defined]
+    assert seeds.trained_searched(searched_policy(tmp_path, [])) == []
+    broken = searched_policy(tmp_path, [{"seed": 3, "scorers": {"stage": {"job_tusks": 1.0}, "limit": 1.0}}])
+    with pytest.raises(ClearschedError, match=r"restarts\[0\]: stage: unknown feature 'job_tusks'"):
+        seeds.trained_searched(broken)
+    with pytest.raises(ClearschedError, match=r"restarts\[0\]: an object with a seed"):
+        seeds.trained_searched(searched_policy(tmp_path, [{"validation": 1.0}]))
+
+
+def test_a_policy_of_one_seed_stands_for_itself_and_heuristics_have_none() -> None:
+    runs = [rollout("fair", "heuristic", [1.0, 2.0]), rollout("teacher", "teacher", [3.0, 4.0])]
+    (found,) = seeds.run_seeds(runs, {"teacher": []}, SimpleNamespace(), [])  # type: ignore[arg-type]
+    assert found.name == "teacher" and found.chosen.tolist() == [True] and found.objective.tolist() == [[3.0, 4.0]]
+
+
+def test_a_bound_is_told_beside_every_policy() -> None:
+    instance: Any = SimpleNamespace(bounds=lambda episode: {"jct_s": 8.0 + episode, "other": 1.0})
+    limits = bounds_of(DAG_JOBS, instance, [0, 2])
+    assert {name: values.tolist() for name, values in limits.items()} == {"jct_s": [8.0, 10.0]}
+    table = bound_table(limits)
+    conform(table, BOUNDS, "test")
+    assert table["bound"].to_pylist() == [8.0, 10.0]
+    runs = [rollout("fair", "heuristic", [10.0, 12.0]), rollout("teacher", "teacher", [9.0, 9.9])]
+    compared = comparison.compare(DAG_JOBS, runs, "fair", BOOTSTRAP, limits)
+    assert compared["from_bound_percent"].to_pylist() == pytest.approx([5.0, 200 / 9])
+    words = text.render(DAG_JOBS, compared, [], FIDELITY.empty_table(), "2 episodes", BOOTSTRAP)
+    assert "Bound: no policy's mean can be below 9.00 s on these episodes" in words
+    assert "above bound (%)" in words and [line.split()[-1] for line in words.splitlines()[7:9]] == ["5.0", "22.2"]
+    assert metrics(DAG_JOBS, compared, FIDELITY.empty_table())["fair"]["from_bound_percent"] == 22.2222
+    some: Any = SimpleNamespace(bounds=lambda episode: {"jct_s": 1.0} if episode else {})
+    assert bounds_of(DAG_JOBS, some, [0, 2]) == {}, "a bound on some episodes is none of the mean"
 
 
 def test_the_reference_is_chosen_by_validation() -> None:

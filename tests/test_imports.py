@@ -32,6 +32,7 @@ FLOORS = (
     ("clearsched.params",),
     ("clearsched.figures.style",),
     ("clearsched.problems.*",),
+    ("clearsched.shipped",),
     ("clearsched.heuristics",),
     ("clearsched.search",),
     ("clearsched.teacher",),

@@ -105,7 +105,7 @@ def test_the_page_runs_through_all_stages(folder: Path, tmp_path: Path) -> None:
     for family in params.search.families:
         search.run(params, family, trace, workloads, tuned, tmp_path / "search")
     found = [tmp_path / "search" / f"{family}.json" for family in params.search.families]
-    teacher.train(params, trace, workloads, tuned, tmp_path)
+    teacher.train(params, trace, workloads, tuned, found, tmp_path)
     decisions.log(params, trace, workloads, tuned, network, log)
     for kind in params.students.names:
         students.fit(params, kind, trace, workloads, tuned, network, log, tmp_path)

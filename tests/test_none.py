@@ -22,11 +22,12 @@ from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
 from clearsched.problems.problem import NONE, Answers
-from clearsched.teacher import policy_gradient
+from clearsched.teacher import sampling
 from clearsched.teacher.choices import candidate_of, column_of, softmax
 from clearsched.teacher.imitation import CloneParams, Examples, clone, demonstrate, imitation_loss
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.settings import ImproveParams, TeacherParams
+from clearsched.teacher.steps import Pull, update
 from clearsched.teacher.training import new_network
 from stages import stage_params
 from toys import stage, toy_trace, toy_workload
@@ -176,9 +177,9 @@ def test_the_probability_of_a_choice_by_hand() -> None:
     ranks = torch.tensor([[0.2, 0.3, 0.5], [0.9, 0.0, 0.1], [0.6, 0.4, 0.0]]).log()
     levels = torch.tensor([[0.0, 0.0, 1.0], [0.25, 0.5, 0.25], [0.2, 0.5, 0.3]]).log()
     candidate, level = torch.tensor([NONE, 0, 1]), torch.tensor([0, 2, 3])
-    found = policy_gradient.log_probability_of_choice(batch, ranks, levels, candidate, level)
+    found = sampling.log_probability_of_choice(batch, ranks, levels, candidate, level)
     torch.testing.assert_close(found.exp(), torch.tensor([0.5, 0.9 * 0.5, 0.4 * 0.8]))
-    without = policy_gradient.log_probability_of_choice(batch, ranks, None, candidate, level)
+    without = sampling.log_probability_of_choice(batch, ranks, None, candidate, level)
     torch.testing.assert_close(without.exp(), torch.tensor([0.5, 0.9, 0.4]))
 
 
@@ -205,7 +206,7 @@ def test_the_best_and_the_drawn_answer_may_be_none(instance: DagJobsInstance) ->
 def test_policy_gradient_with_none(instance: DagJobsInstance) -> None:
     network, generator = a_network(True), np.random.default_rng(0)
     episodes = [workload(0), workload(1)]
-    steps, advantages, _ = policy_gradient.collect(network, instance, episodes, 2, generator, horizon_s=20)
+    steps, advantages, _ = sampling.collect(network, instance, episodes, 2, generator, sampling.Scope(20))
     none = steps.candidate == NONE
     assert none.any() and not none.all()
     assert (steps.level[none] == 0).all() and (steps.level[~none] >= 1).all()
@@ -213,7 +214,7 @@ def test_policy_gradient_with_none(instance: DagJobsInstance) -> None:
     settings = ImproveParams(epochs=2, batch_size=64)
     optimiser = torch.optim.Adam(network.parameters(), lr=0.01)
     before = network.none_net[-1].bias.item()
-    loss, entropy = policy_gradient.update(network, optimiser, steps, advantages, settings, generator)
+    loss, entropy = update(network, optimiser, steps, advantages, settings, generator, Pull(0.001, 0.01))
     assert np.isfinite(loss) and entropy > 0
     assert network.none_net[-1].bias.item() != before
     weighed = TeacherPolicy(network, PROBLEM).weigh(steps.observation)
@@ -225,17 +226,17 @@ def test_policy_gradient_with_none(instance: DagJobsInstance) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_update_makes_a_good_none_likelier(instance: DagJobsInstance, sign: int) -> None:
     network = a_network(True)
-    steps, _ = policy_gradient.roll_out(network, instance, [workload(0)], np.random.default_rng(0))
+    steps, _ = sampling.roll_out(network, instance, [workload(0)], np.random.default_rng(0))
     idle = steps[np.flatnonzero(steps.candidate == NONE)[:1]]
     optimiser = torch.optim.SGD(network.parameters(), lr=0.01)
-    settings = ImproveParams(epochs=1, entropy=0.0)
+    settings = ImproveParams(epochs=1)
 
     def chance() -> float:
         return float(softmax(TeacherPolicy(network, PROBLEM).weigh(idle.observation).candidates)[0, -1])
 
     before = chance()
     assert idle.log_probability[0] == pytest.approx(np.log(before), abs=1e-4)
-    policy_gradient.update(network, optimiser, idle, np.array([float(sign)]), settings, np.random.default_rng(0))
+    update(network, optimiser, idle, np.array([float(sign)]), settings, np.random.default_rng(0), Pull(0.001, 0.0))
     assert (chance() > before) == (sign > 0)
 
 

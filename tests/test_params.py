@@ -300,7 +300,7 @@ def test_defaults_that_are_not_allowed_are_refused(
         ("problem: queu", "did you mean queue?"),
         ("problem: [dag_jobs]", 'problem: ["dag_jobs"] is not allowed: expected one of dag_jobs'),
         ("problem: queue\nevaluation: {policies: [fifo]}", 'evaluation.policies[0]: "fifo" is not allowed'),
-        ("problem: queue\nteacher: {clone: {heuristic: fair}}", 'teacher.clone.heuristic: "fair" is not allowed'),
+        ("problem: queue\nteacher: {clone: {policy: fair}}", 'teacher.clone.policy: "fair" is not allowed'),
     ],
 )
 def test_a_wrong_problem_gets_one_line(text: str, line: str, queue: str, tmp_path: Path) -> None:
@@ -328,14 +328,14 @@ def test_the_shipped_file_can_be_run_for_another_problem(queue: str) -> None:
         shipped,
         {
             "seed": 5,
-            "teacher": {"improve": {"epochs": 2}, "clone": {"heuristic": "fair"}},
+            "teacher": {"improve": {"epochs": 2}, "clone": {"policy": "fair"}},
             "evaluation": {"policies": ["fair", "teacher"], "bootstrap": 300},
             "students": {"names": ["rule_list"]},
         },
     )
     (params,) = read_scenarios([chosen], {"problem": queue, "workload": {"servers": "4"}}, "params.yaml").values()
     assert (params.seed, params.teacher.improve.epochs, params.evaluation.bootstrap) == (5, 2, 300)
-    assert (params.teacher.improve.iterations, params.teacher.clone.heuristic) == (3, "best")
+    assert (params.teacher.improve.iterations, params.teacher.clone.policy) == (3, "best")
     assert params.evaluation.policies == defaults(queue).evaluation.policies
     assert params.students.names == ("rule_list",)
     assert params.workload.servers == 4

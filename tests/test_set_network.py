@@ -16,9 +16,9 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.problem import NONE, Instance
 from clearsched.problems.set_network import SetNetwork
-from clearsched.teacher import policy_gradient
 from clearsched.teacher.imitation import Epoch, clone, demonstrate
 from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.policy_gradient import Improving
 from clearsched.teacher.settings import CloneParams, ImproveParams
 from stages import stage_params
 from toys import stage, toy_trace, toy_workload
@@ -187,7 +187,7 @@ def test_policy_gradient_improves_any_problem(deferrable: Instance) -> None:
     net.normalise_like(
         net.encode(demonstrate(deferrable, episodes, DEFERRABLE.compile_heuristic("edf", ())).observation)
     )
-    found = list(policy_gradient.improve(net, deferrable, episodes, settings, generator, horizon_s=7200.0))
+    found = list(Improving(net, deferrable, episodes, settings, generator, 7200.0).run())
     costs = [iteration.train_objective for iteration in found]
     assert np.isfinite(costs).all()
     assert np.mean(costs[-2:]) < np.mean(costs[:2])
@@ -218,6 +218,6 @@ def test_it_serves_a_problem_that_has_a_network_of_its_own() -> None:
         policy.run(instance, [episode])[0].completion_ms.tolist() for episode in episodes
     ]
     settings = ImproveParams(iterations=1, sequences=2, rollouts=2)
-    (iteration,) = policy_gradient.improve(net, instance, episodes, settings, generator, horizon_s=20.0)
+    (iteration,) = Improving(net, instance, episodes, settings, generator, 20.0).run()
     assert np.isfinite([iteration.loss, iteration.entropy, iteration.train_objective]).all()
     assert all(parameter.isfinite().all() for parameter in net.parameters())

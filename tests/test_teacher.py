@@ -27,11 +27,13 @@ from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simul
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
 from clearsched.schemas import LEARNING_CURVE, read_table
-from clearsched.teacher import baselines, load_policy, policy_gradient
+from clearsched.teacher import baselines, load_policy, policy_gradient, sampling
 from clearsched.teacher.choices import best, draw, entropy, log_probability_of_level, softmax
 from clearsched.teacher.imitation import Epoch, clone, demonstrate
 from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
+from clearsched.teacher.steps import Pull, update
 from stages import stage_params
 from toys import stage, toy_trace, toy_workload
 
@@ -311,9 +313,7 @@ def test_rollouts_of_a_sequence_share_its_jobs_and_durations(
     instance: DagJobsInstance, network: TeacherNetwork
 ) -> None:
     generator = np.random.default_rng(0)
-    steps, advantages, jct_s = policy_gradient.collect(
-        network, instance, [workload(0), workload(1)], 3, generator, horizon_s=20
-    )
+    steps, advantages, jct_s = sampling.collect(network, instance, [workload(0), workload(1)], 3, generator, Scope(20))
     assert len(steps) == len(advantages)
     assert advantages.std() == pytest.approx(1)
     assert jct_s > 0
@@ -323,13 +323,13 @@ def test_rollouts_of_a_sequence_share_its_jobs_and_durations(
 @pytest.mark.parametrize("sign", [1, -1])
 def test_update_makes_good_choices_likelier(instance: DagJobsInstance, sign: int) -> None:
     network = new_network()
-    steps, _ = policy_gradient.roll_out(network, instance, [workload(0)], np.random.default_rng(0))
+    steps, _ = sampling.roll_out(network, instance, [workload(0)], np.random.default_rng(0))
     chosen = steps[np.flatnonzero(steps.log_probability < -0.1)[:1]]
-    settings = ImproveParams(epochs=1, entropy=0.0, learning_rate=0.001)
-    optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
+    settings = ImproveParams(epochs=1)
+    optimiser = torch.optim.SGD(network.parameters(), lr=0.001)
     generator = np.random.default_rng(0)
     losses = [
-        policy_gradient.update(network, optimiser, chosen, np.array([float(sign)]), settings, generator)[0]
+        update(network, optimiser, chosen, np.array([float(sign)]), settings, generator, Pull(0.001, 0.0))[0]
         for _ in range(2)
     ]
     assert losses[1] < losses[0]
@@ -342,7 +342,7 @@ def test_decisions_of_rollouts_are_kept_in_the_order_of_episodes(
 ) -> None:
     """What was kept is what each episode shows when its choices are made again one at a time."""
     episodes = [workload(0), workload(1)]
-    steps, results = policy_gradient.roll_out(network, instance, episodes, np.random.default_rng(0))
+    steps, results = sampling.roll_out(network, instance, episodes, np.random.default_rng(0))
     row = 0
     for number, (episode, result) in enumerate(zip(episodes, results, strict=True)):
         simulation = Simulation(instance.profiles, episode)
@@ -445,7 +445,7 @@ def tiny_params() -> Any:
         },
         teacher={
             "network": {"embedding": 4, "hidden": 8, "rounds": 2},
-            "clone": {"episodes": 2, "epochs": 2, "batch_size": 32},
+            "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "dagger_rounds": 1, "tolerance": None},
             "improve": {"iterations": 3, "sequences": 2, "rollouts": 2, "validate_every": 2},
         },
     )
@@ -465,7 +465,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def trained(inputs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("teacher")
-    teacher.train(tiny_params(), *inputs, folder)
+    teacher.train(tiny_params(), *inputs, [], folder)
     return folder
 
 
@@ -480,7 +480,7 @@ def checkpoint(trained: Path, tmp_path: Path) -> Path:
 def test_training_twice_gives_the_same_bytes(inputs: list[Path], trained: Path, tmp_path: Path) -> None:
     torch.manual_seed(99)  # the state of the process must not matter
     torch.set_num_threads(2)
-    teacher.train(tiny_params(), *inputs, tmp_path)
+    teacher.train(tiny_params(), *inputs, [], tmp_path)
     names = sorted(path.name for path in trained.iterdir())
     assert names == ["learning_curve.parquet", "teacher.json", "teacher.safetensors"]
     for name in names:
@@ -586,7 +586,7 @@ def test_a_tuning_without_the_heuristic_is_refused(inputs: list[Path], tmp_path:
     tuned = tmp_path / "tuned.json"
     tuned.write_text(json.dumps(content))
     with pytest.raises(ClearschedError, match=r"tuned\.json: .*tune them again"):
-        teacher.train(tiny_params(), *inputs[:2], tuned, tmp_path / "out")
+        teacher.train(tiny_params(), *inputs[:2], tuned, [], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

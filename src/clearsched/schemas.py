@@ -120,9 +120,31 @@ COMPARISON = pa.schema(
         field(
             "difference_percent", pa.float64(), "%", "difference relative to the reference's mean, unless it is 0", True
         ),
+        field("bound", pa.float64(), "the row's", "what no mean can be better than, if that is proved", True),
+        field("from_bound_percent", pa.float64(), "%", "how much worse than the bound the mean is", True),
     ]
 )
 """The metadata names the `problem` and the `confidence` of the intervals."""
+
+BOUNDS = pa.schema(
+    [
+        field("measure", pa.string(), "", "name of the measure"),
+        field("episode", pa.int32(), "", "index of the test episode"),
+        field("bound", pa.float64(), "the measure's", "what no policy can do better than on the episode"),
+    ]
+)
+
+SEEDS = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the policy"),
+        field("kind", pa.string(), "", "searched, teacher or student"),
+        field("seed", pa.int64(), "", "training seed"),
+        field("chosen", pa.bool_(), "", "whether it is the one that the other tables tell of"),
+        field("mean", pa.float64(), "the objective's", "mean objective over the test episodes"),
+        field("difference_percent", pa.float64(), "%", "difference to the reference, unless its mean is 0", True),
+    ]
+)
+"""The metadata names the `reference`."""
 
 FIDELITY = pa.schema(
     [

@@ -218,9 +218,9 @@ def _integrated(outcome: Outcome, time_s: float, horizon_s: float) -> float:
         if begin > time_s:
             event = weights.wait * lost + weights.eviction * evicted + weights.miss * missed
             total += event * np.exp(-(begin - time_s) / horizon_s)
-        middles = begin + np.arange(300) + 0.5
-        middles = middles[middles >= time_s]
-        total += weights.wait * rate / 300 * np.exp(-(middles - time_s) / horizon_s).sum()
+        seconds = np.maximum(begin + np.arange(301.0), time_s)
+        lengths, middles = np.diff(seconds), (seconds[1:] + seconds[:-1]) / 2
+        total += weights.wait * rate / 300 * (lengths * np.exp(-(middles - time_s) / horizon_s)).sum()
     return -total / outcome.episode.num_jobs
 
 

@@ -30,7 +30,7 @@ WORKLOAD = {"jobs": 30, "slots": 60, "load": 0.8, "episodes": {"train": 4, "vali
 GRID = {"threshold": {"safety": (0.0, 1.0), "slack": (0.25,)}}
 TEACHER = {
     "network": {"embedding": 4, "hidden": 8, "rounds": 1},
-    "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "heuristic": "threshold"},
+    "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "policy": "threshold"},
     "improve": {"iterations": 2, "sequences": 2, "rollouts": 2, "validate_every": 1},
 }
 
@@ -50,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     PROBLEM.build(params(), paths["trace"])
     PROBLEM.draw(params(), *inputs)
     heuristics.tune(params(), *inputs, paths["tuning"], paths["tuned"])
-    teacher.train(params(), *inputs, paths["tuned"], folder)
+    teacher.train(params(), *inputs, paths["tuned"], [], folder)
     assert decisions.log(params(), *inputs, paths["tuned"], paths["teacher"], paths["log"]) == {
         "train": 2,
         "validation": 1,
@@ -61,7 +61,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_training_twice_gives_the_same_bytes(files: dict[str, Path], tmp_path: Path) -> None:
     torch.manual_seed(99)
-    teacher.train(params(), files["trace"], files["workloads"], files["tuned"], tmp_path)
+    teacher.train(params(), files["trace"], files["workloads"], files["tuned"], [], tmp_path)
     for name in ("teacher.safetensors", "teacher.json", "learning_curve.parquet"):
         assert (tmp_path / name).read_bytes() == files["teacher"].with_name(name).read_bytes(), name
 
@@ -192,7 +192,7 @@ def test_what_is_of_another_problem_is_refused_in_one_line(files: dict[str, Path
     other = tmp_path / "tuned.json"
     other.write_text(json.dumps(read_json(tuned) | {"problem": "dag_jobs"}))
     for call in (
-        lambda: teacher.train(params(), files["trace"], files["workloads"], other, tmp_path / "out"),
+        lambda: teacher.train(params(), files["trace"], files["workloads"], other, [], tmp_path / "out"),
         lambda: decisions.log(params(), files["trace"], files["workloads"], other, "fifo", tmp_path / "out.parquet"),
     ):
         with pytest.raises(ClearschedError, match="heuristics of the problem dag_jobs, not of deferrable_jobs"):

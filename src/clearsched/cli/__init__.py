@@ -19,6 +19,7 @@ from clearsched.cli import (
     params,
     problems,
     search,
+    shipped,
     simulate,
     students,
     teacher,
@@ -36,7 +37,7 @@ app = typer.Typer(
 )
 app.command("simulate")(simulate.simulate)
 app.command("problems")(problems.problems)
-for module in (params, traces, heuristics, search, teacher, decisions, students, evaluation, figures):
+for module in (params, traces, heuristics, search, teacher, decisions, students, evaluation, figures, shipped):
     app.add_typer(module.app)
 
 

@@ -1,6 +1,9 @@
-"""`clearsched teacher`: train it."""
+"""`clearsched teacher`: train it, choose the best of several."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -10,9 +13,32 @@ app = typer.Typer(name="teacher", help="The graph network that students learn fr
 
 
 @app.command()
-def train(params: ParamsFile, trace: TraceFile, workloads: WorkloadsFile, tuned: TunedFile, out: OutFolder) -> None:
-    """Clone the best heuristic, then improve by policy gradient."""
+def train(
+    params: ParamsFile,
+    trace: TraceFile,
+    workloads: WorkloadsFile,
+    tuned: TunedFile,
+    out: OutFolder,
+    searched: Annotated[
+        list[Path] | None, typer.Option("--searched", help="A searched policy, JSON; may be given several times.")
+    ] = None,
+    training_seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Another one gives other weights and draws, the same episodes.")
+    ] = 0,
+) -> None:
+    """Clone the best policy known, then improve by policy gradient."""
     from clearsched import teacher
     from clearsched.params import load_stage
 
-    teacher.train(load_stage(params, "teacher"), trace, workloads, tuned, out)
+    teacher.train(load_stage(params, "teacher"), trace, workloads, tuned, searched or [], out, training_seed)
+
+
+@app.command()
+def choose(
+    folders: Annotated[list[Path], typer.Argument(help="Folders that `clearsched teacher train` wrote.")],
+    out: OutFolder,
+) -> None:
+    """Copy the best of several teachers on the validation episodes."""
+    from clearsched import teacher
+
+    teacher.choose(folders, out)

@@ -72,7 +72,7 @@ def iterate_rows(path: str | Path, problem: Problem, batch_rows: int = BATCH_ROW
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:
-    """The provenance that a log carries: problem, expert, facts, most, episodes by split, params and inputs.
+    """The provenance that a log carries: problem, expert, objective, facts, most, episodes by split, params and inputs.
 
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.

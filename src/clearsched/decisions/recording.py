@@ -42,6 +42,7 @@ def log(
     metadata = provenance(settings.model_dump(mode="json"), inputs) | {
         "problem": problem.name,
         "expert": expert.name,
+        "objective": instance.objective.name,
         "facts": dict(instance.facts),
         "most": instance.most,
         "episodes": episodes,

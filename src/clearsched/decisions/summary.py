@@ -19,10 +19,10 @@ def summarise(path: str | Path) -> dict[str, Any]:
     """Counts by split, and the range of every feature over the candidates; memory for one batch.
 
     Returns:
-        {"problem", "expert", "facts", "splits": {split: {episodes, decisions, candidates, levels, trivial, kept, none,
-        one_level}}, "features": {name: {unit, meaning, min, mean, max}}}; trivial (one candidate, and none is no
-        answer), kept (the candidate that changes nothing was chosen), none (none of these was) and one_level (no choice
-        of level) are shares of the decisions.
+        {"problem", "expert", "objective", "facts", "splits": {split: {episodes, decisions, candidates, levels, trivial,
+        kept, none, one_level}}, "features": {name: {unit, meaning, min, mean, max}}}; trivial (one candidate, and none
+        is no answer), kept (the candidate that changes nothing was chosen), none (none of these was) and one_level (no
+        choice of level) are shares of the decisions.
 
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
@@ -66,6 +66,7 @@ def summarise(path: str | Path) -> dict[str, Any]:
     return {
         "problem": problem.name,
         "expert": metadata["expert"],
+        "objective": metadata.get("objective"),
         "facts": metadata["facts"],
         "splits": splits,
         "features": ranges,
@@ -90,6 +91,7 @@ def describe(path: str | Path) -> str:
     numbers = {name: value for name, value in found["facts"].items() if isinstance(value, int | float)}
     facts = ", ".join(f"{name.removeprefix('num_')} {value:.6g}" for name, value in numbers.items())
     title = f"Decisions of {found['expert']} on {found['problem']}" + (f" ({facts})" if facts else "")
+    title += f" for {found['objective']}" if found["objective"] else ""
     counts = Table("split", box=SIMPLE, title=title, title_justify="left")
     for name in (*columns.values(), *shares.values()):
         counts.add_column(name, justify="right")

@@ -24,15 +24,18 @@ def run(
     decisions: Path,
     out_dir: Path,
     searched: Sequence[Path] = (),
+    teacher_seeds: Sequence[Path] = (),
 ) -> None:
     """Evaluate the policies of `params.evaluation` on the test episodes; write tables, metrics.json and comparison.txt.
+
+    `teacher_seeds`: networks of other training seeds than the teacher's, for intervals that cover training too.
 
     Raises:
         ClearschedError: an input is missing or broken.
     """
     from clearsched.evaluation.evaluate import evaluate
 
-    evaluate(params, trace, workloads, tuned, teacher, students, decisions, out_dir, searched)
+    evaluate(params, trace, workloads, tuned, teacher, students, decisions, out_dir, searched, teacher_seeds)
 
 
 def show(folder: Path) -> str:

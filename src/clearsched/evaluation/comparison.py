@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.bounds import Bounds, bound_cells
 from clearsched.evaluation.policies import format_settings, label
 from clearsched.evaluation.rollouts import Rollout
+from clearsched.evaluation.seeds import LEARNED, SeedRuns, over_seeds
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference
 from clearsched.problems.problem import Measure, Problem
 from clearsched.schemas import COMPARISON
-
-LEARNED = ("searched", "teacher", "student")
-"""The kinds of policy that are held against others in words."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class Verdict:
         unit: of the difference: % of the reference's mean, or the objective's own where that mean is 0.
         lower_is_better: of the objective.
         confidence: level of the interval.
+        over_seeds: the difference over training seeds and episodes, in the same unit; None where there is one seed.
     """
 
     policy: str
@@ -49,13 +49,15 @@ class Verdict:
     unit: str = "%"
     lower_is_better: bool = True
     confidence: float = 0.95
+    over_seeds: Interval | None = None
 
     @property
     def outcome(self) -> str:
-        """`wins` or `loses` where the whole interval is on one side of 0, else `no difference shown`."""
-        if self.difference.high < 0:
+        """`wins` or `loses` where every interval is whole on one side of 0, else `no difference shown`."""
+        told = [self.difference, *([self.over_seeds] if self.over_seeds else [])]
+        if all(interval.high < 0 for interval in told):
             return "wins" if self.lower_is_better else "loses"
-        if self.difference.low > 0:
+        if all(interval.low > 0 for interval in told):
             return "loses" if self.lower_is_better else "wins"
         return "no difference shown"
 
@@ -65,22 +67,35 @@ class Verdict:
         own, other = self.labels
         if self.policy == self.reference:
             return f"{own}: the reference itself"
-        if high < 0:  # told as "below", so the interval is told in the same direction
-            low, high = -high, -low
         digits = 1 if abs(mean) >= 1 else 2
         level = f"{100 * self.confidence:g} % CI"
-        if not np.isfinite(low + high):
-            interval = f"no {level}: one episode"
-        elif self.outcome == "no difference shown":
-            interval = f"{level} {low:+.{digits}f} to {high:+.{digits}f}"
-        else:
-            interval = f"{level} {low:.{digits}f} to {high:.{digits}f}"
+        interval = f"{level} {_ends(low, high, digits)}" if np.isfinite(low + high) else f"no {level}: one episode"
+        seeds = self.over_seeds
+        if seeds:
+            over = _ends(seeds.low, seeds.high, digits) if np.isfinite(seeds.low + seeds.high) else "one episode"
+            interval += f"; over {seeds.count} training seeds {seeds.mean:+.{digits}f}, {over}"
         distance = " ".join([f"{abs(mean):.{digits}f}", *([self.unit] if self.unit else [])])
         return f"{own}: {distance} {'above' if mean > 0 else 'below'} {other} ({interval}): {self.outcome}"
 
 
-def compare(problem: Problem, rollouts: Sequence[Rollout], reference: str, bootstrap: Bootstrap) -> pa.Table:
+def _ends(low: float, high: float, digits: int) -> str:
+    """The ends of an interval: of one that is told as "below" in that direction, with signs where it holds 0."""
+    if high < 0:
+        low, high = -high, -low
+    form = f"+.{digits}f" if low <= 0 <= high else f".{digits}f"
+    return f"{low:{form}} to {high:{form}}"
+
+
+def compare(
+    problem: Problem,
+    rollouts: Sequence[Rollout],
+    reference: str,
+    bootstrap: Bootstrap,
+    bounds: Bounds | None = None,
+) -> pa.Table:
     """One row a compared measure and policy, of schema COMPARISON; policies in the order of the objective, best first.
+
+    `bounds`: what no policy can do better than, of the measures that have a bound.
 
     Raises:
         ClearschedError: the reference was not run.
@@ -90,11 +105,13 @@ def compare(problem: Problem, rollouts: Sequence[Rollout], reference: str, boots
     order = sorted(rollouts, key=lambda rollout: (sign * rollout.objective.mean(), rollout.name))
     base = find(rollouts, reference)
     others = [measure for measure in problem.measures if measure.compared and measure != objective]
-    rows = [_row(rollout, base, measure, bootstrap) for measure in (objective, *others) for rollout in order]
+    rows = [
+        _row(rollout, base, measure, bootstrap, bounds or {}) for measure in (objective, *others) for rollout in order
+    ]
     return pa.Table.from_pylist(rows, schema=COMPARISON)
 
 
-def _row(rollout: Rollout, base: Rollout, measure: Measure, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(rollout: Rollout, base: Rollout, measure: Measure, bootstrap: Bootstrap, bounds: Bounds) -> dict[str, Any]:
     values, reference_mean = rollout.values(measure), float(base.values(measure).mean())
     rng = generator(bootstrap.seed, "evaluation", "mean")
     mean = bootstrap_mean(values, rng, bootstrap.confidence, bootstrap.resamples)
@@ -116,6 +133,7 @@ def _row(rollout: Rollout, base: Rollout, measure: Measure, bootstrap: Bootstrap
         "difference_low": difference.low,
         "difference_high": difference.high,
         "difference_percent": 100.0 * difference.mean / abs(reference_mean) if reference_mean else None,
+        **bound_cells(measure, mean.mean, bounds),
     }
 
 
@@ -127,25 +145,53 @@ def difference_interval(rollout: Rollout, reference: Rollout, measure: Measure, 
     return paired_difference(values, base, rng, bootstrap.confidence, bootstrap.resamples)
 
 
-def verdict(problem: Problem, rollout: Rollout, reference: Rollout, bootstrap: Bootstrap) -> Verdict:
-    """The paired difference of the objective in percent of the reference's mean, taken as a fixed number."""
+def verdict(
+    problem: Problem, rollout: Rollout, reference: Rollout, bootstrap: Bootstrap, seeds: SeedRuns | None = None
+) -> Verdict:
+    """The paired difference of the objective in percent of the reference's mean, taken as a fixed number.
+
+    `seeds`: the policy's training seeds; with more than one of them they are told too, and have their say.
+    """
     objective = rollout.measures[0]
     difference, unit = difference_interval(rollout, reference, objective, bootstrap), objective.unit
-    mean = float(reference.objective.mean())
+    mean, factor = float(reference.objective.mean()), 1.0
     if mean:
-        difference, unit = difference.scaled(100.0 / abs(mean)), "%"
-    labels = label(problem, rollout.name), label(problem, reference.name)
+        factor, unit = 100.0 / abs(mean), "%"
+    trained = None
+    if seeds is not None and len(seeds.seeds) > 1:
+        own = bootstrap.seed, bootstrap.confidence, bootstrap.resamples
+        trained = over_seeds(seeds, reference.objective, *own).scaled(factor)
     return Verdict(
-        rollout.name, reference.name, labels, difference, unit, objective.lower_is_better, bootstrap.confidence
+        rollout.name,
+        reference.name,
+        (label(problem, rollout.name), label(problem, reference.name)),
+        difference.scaled(factor),
+        unit,
+        objective.lower_is_better,
+        bootstrap.confidence,
+        trained,
     )
 
 
-def verdicts(problem: Problem, rollouts: Sequence[Rollout], reference: str, bootstrap: Bootstrap) -> list[Verdict]:
-    """Policies that are `LEARNED` against each yardstick that was run, and against the reference if it is another."""
+def verdicts(
+    problem: Problem,
+    rollouts: Sequence[Rollout],
+    reference: str,
+    bootstrap: Bootstrap,
+    seeds: Mapping[str, SeedRuns] | None = None,
+) -> list[Verdict]:
+    """What was learned against each yardstick that was run, and against the reference if it is another one.
+
+    `seeds`: training seeds by the name of the policy.
+    """
     names = [rollout.name for rollout in rollouts]
     against = [name for name in dict.fromkeys((*problem.yardsticks, reference)) if name in names]
-    learned = [rollout for rollout in rollouts if rollout.kind in LEARNED]
-    return [verdict(problem, rollout, find(rollouts, name), bootstrap) for rollout in learned for name in against]
+    learned, trained = [rollout for rollout in rollouts if rollout.kind in LEARNED], seeds or {}
+    return [
+        verdict(problem, rollout, find(rollouts, name), bootstrap, trained.get(rollout.name))
+        for rollout in learned
+        for name in against
+    ]
 
 
 def find(rollouts: Sequence[Rollout], name: str) -> Rollout:

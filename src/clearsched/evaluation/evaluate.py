@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from clearsched import schemas
-from clearsched.evaluation import TABLE, comparison, rollouts, text
+from clearsched.evaluation import TABLE, comparison, rollouts, seeds, text
+from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.policies import load_policies, reference_policy
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
-from clearsched.schemas import COMPARISON, FIDELITY, write_table
+from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -30,6 +31,7 @@ def evaluate(
     decisions: Path,
     out_dir: Path,
     searched: Sequence[Path] = (),
+    teacher_seeds: Sequence[Path] = (),
 ) -> None:
     """Roll out every policy on the test episodes and write what came of it to `out_dir`."""
     from rich.console import Console
@@ -43,28 +45,38 @@ def evaluate(
         runs = rollouts.roll_out(
             problem, policies, instance, episodes, lambda name: status.update(f"test episodes: {name}")
         )
+        status.update("test episodes: training seeds")
+        trained = seeds.trained_of(problem, policies, teacher, teacher_seeds, params.evaluation.mode)
+        seeded = seeds.run_seeds(runs, trained, instance, episodes)
     reference = reference_policy(problem, settings)
     bootstrap = comparison.Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
-    compared = comparison.compare(problem, runs, reference, bootstrap)
+    bounds = bounds_of(problem, instance, episodes)
+    compared = comparison.compare(problem, runs, reference, bootstrap, bounds)
     learned = [policy for policy in policies if policy.kind == "student"]
     faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
     files |= {f"students/{path.name}": path for path in students}
     files |= {f"search/{path.name}": path for path in searched}
+    files |= {f"teacher seeds/{number}": path for number, path in enumerate(teacher_seeds)}
     metadata = provenance(params.evaluation.model_dump(mode="json"), files)
     metadata |= {"problem": problem.name, "objective": instance.objective.name, "confidence": bootstrap.confidence}
+    metadata |= {"reference": reference}
+    base = comparison.find(runs, reference).objective
     tables: dict[str, tuple[pa.Table, pa.Schema]] = {
         "episodes": (rollouts.episode_table(runs), schemas.episodes(problem.measures)),
         "comparison": (compared, COMPARISON),
         "fidelity": (faithful, FIDELITY),
+        "bounds": (bound_table(bounds), BOUNDS),
+        "seeds": (seeds.seed_table(seeded, base), SEEDS),
         **instance.details(runs, episodes),
     }
     for name, (table, schema) in tables.items():
         write_table(out_dir / f"{name}.parquet", table, schema, metadata)
     write_json(out_dir / "metrics.json", metrics(compared, faithful))
-    found = comparison.verdicts(problem, runs, reference, bootstrap)
+    found = comparison.verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
     setting = instance.describe("test", episodes)
-    write_text(out_dir / TABLE, text.render(problem, compared, found, faithful, setting, bootstrap))
+    together = list(seeds.summaries(seeded, base, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
+    write_text(out_dir / TABLE, text.render(problem, compared, found, faithful, setting, bootstrap, together))
 
 
 def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
@@ -76,6 +88,8 @@ def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
         told[row["measure"]] = _rounded(row["mean"])
         if row["measure"] == objective:
             told |= {name: _rounded(row[name]) for name in ("ci_low", "ci_high", "difference_percent")}
+            if row["from_bound_percent"] is not None:
+                told["from_bound_percent"] = _rounded(row["from_bound_percent"])
     for row in faithful.to_pylist():
         if row["decisions_of"] == "all":
             for name in ("top1", "same_group", "level_error"):

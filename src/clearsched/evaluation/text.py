@@ -11,6 +11,7 @@ import pyarrow as pa
 from clearsched.evaluation.comparison import Bootstrap, Verdict
 from clearsched.evaluation.fidelity import kept_name
 from clearsched.evaluation.policies import label
+from clearsched.evaluation.seeds import Summary
 from clearsched.problems.problem import Measure, Problem
 
 Row = dict[str, Any]
@@ -23,8 +24,9 @@ def render(
     fidelity: pa.Table,
     setting: str,
     bootstrap: Bootstrap,
+    seeds: Sequence[Summary] = (),
 ) -> str:
-    """The whole text: what was run, the table, what it says in sentences, other measures, fidelity of the students.
+    """The whole text: what was run, the table, what it says in sentences, training seeds, other measures, fidelity.
 
     Args:
         problem: what was scheduled.
@@ -33,6 +35,7 @@ def render(
         fidelity: of schema FIDELITY.
         setting: what the episodes are (`Instance.describe`).
         bootstrap: how intervals were drawn.
+        seeds: what the training seeds of each learned policy say together.
     """
     rows = comparison.to_pylist()
     objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
@@ -42,10 +45,12 @@ def render(
         f"CI: {100 * bootstrap.confidence:g} % bootstrap interval over episodes. "
         f"Difference: same episodes, paired, to {label(problem, rows[0]['reference'])},",
         "the strongest heuristic on the validation episodes.",
+        *_bound_lines(objective, of_objective[0]),
         "",
         *_comparison_lines(problem, of_objective, objective),
         "",
         *(f"* {item}" for item in found if item.policy != item.reference),
+        *_seed_lines(problem, seeds, rows[0]["reference"], float(_mean_of_reference(of_objective)), objective),
         *_other_measures(problem, rows, objective),
     ]
     if len(fidelity):
@@ -75,6 +80,20 @@ def decimals(largest: float) -> int:
     return min(2 - int(np.floor(np.log10(largest))), 9)
 
 
+def _bound_lines(measure: Measure, row: Row) -> list[str]:
+    """What no policy's mean can be better than, where that is proved."""
+    if row["bound"] is None:
+        return []
+    told = with_unit_of(f"{row['bound']:.{decimals(abs(row['bound']))}f}", measure.unit)
+    side = "below" if measure.lower_is_better else "above"
+    return [f"Bound: no policy's mean can be {side} {told} on these episodes, whatever it knows (docs/evaluation.md)."]
+
+
+def with_unit_of(number: str, unit: str) -> str:
+    """A number with its unit, if it has one: "9.91 s"."""
+    return f"{number} {unit}" if unit else number
+
+
 def _comparison_lines(problem: Problem, rows: list[Row], objective: Measure) -> list[str]:
     ends = with_unit("CI", objective.unit)
     difference = with_unit("difference", objective.unit)
@@ -85,8 +104,10 @@ def _comparison_lines(problem: Problem, rows: list[Row], objective: Measure) -> 
         is_reference = row["policy"] == row["reference"]
         mean = [f"{row['mean']:.{places}f}", _ends(row["ci_low"], row["ci_high"], f"{{:.{places}f}}")]
         told = ["reference", "", ""] if is_reference else _difference_cells(row, max(places, 2))
-        body.append([label(problem, row["policy"]), row["kind"], row["settings"], row["mode"], *mean, *told])
-    return layout([*header, difference, ends, "(%)"], body, left=4)
+        away = "" if row["from_bound_percent"] is None else f"{row['from_bound_percent']:.1f}"
+        body.append([label(problem, row["policy"]), row["kind"], row["settings"], row["mode"], *mean, *told, away])
+    from_bound = f"{'above' if objective.lower_is_better else 'below'} bound (%)"
+    return layout([*header, difference, ends, "(%)", from_bound], body, left=4)
 
 
 def _difference_cells(row: Row, places: int) -> list[str]:
@@ -94,6 +115,41 @@ def _difference_cells(row: Row, places: int) -> list[str]:
     percent = row["difference_percent"]
     ends = _ends(row["difference_low"], row["difference_high"], form)
     return [form.format(row["difference"]), ends, "-" if percent is None else f"{percent:+.1f}"]
+
+
+def _mean_of_reference(rows: list[Row]) -> float:
+    return next((row["mean"] for row in rows if row["policy"] == row["reference"]), float("nan"))
+
+
+def _seed_lines(
+    problem: Problem, seeds: Sequence[Summary], reference: str, base: float, objective: Measure
+) -> Iterator[str]:
+    """A table of the policies that come with several training seeds, and who does not; nothing without any policy."""
+    if not seeds:
+        return
+    yield ""
+    several = [summary for summary in seeds if summary.seeds > 1]
+    single = [label(problem, summary.name) for summary in seeds if summary.seeds == 1]
+    if several:
+        unit, factor = ("%", 100.0 / abs(base)) if base else (objective.unit, 1.0)
+        places = decimals(max(abs(summary.mean) for summary in several))
+        header = ["policy", "seeds", with_unit(f"mean {objective.short}", objective.unit), "lowest to highest seed"]
+        header += [with_unit("deviation", objective.unit), with_unit("difference", unit), with_unit("CI", unit)]
+        body = []
+        for summary in several:
+            told = summary.difference.scaled(factor)
+            spread = f"{summary.lowest:.{places}f} to {summary.highest:.{places}f}"
+            cells = [label(problem, summary.name), str(summary.seeds), f"{summary.mean:.{places}f}", spread]
+            ends = _ends(told.low, told.high, "{:+.1f}" if unit == "%" else f"{{:+.{places}f}}")
+            mean = f"{told.mean:+.1f}" if unit == "%" else f"{told.mean:+.{places}f}"
+            body.append([*cells, f"{summary.deviation:.{places + 1}f}", mean, ends])
+        yield f"Training seeds: means over the seeds of a policy. CI: of the difference to {label(problem, reference)},"
+        yield "over seeds and episodes: both are drawn anew."
+        yield ""
+        yield from layout(header, body, left=1)
+    if single:
+        yield from [""] if several else []
+        yield f"One training seed, spread not measured: {', '.join(single)}."
 
 
 def _other_measures(problem: Problem, rows: list[Row], objective: Measure) -> Iterator[str]:
@@ -112,7 +168,9 @@ def _other_measures(problem: Problem, rows: list[Row], objective: Measure) -> It
             for cells, row in zip(body, of, strict=True):
                 ends = _ends(row["ci_low"], row["ci_high"], f"{{:.{places}f}}")
                 cells[1:1] = [f"{row['mean']:.{places}f}", ends]
-        yield from ("", f"{with_unit(_sentence(measure.label), measure.unit)}; {_better(measure)}", "")
+        bound = of[0]["bound"] if measure is not objective else None
+        limit = "" if bound is None else f"; bound {bound:.{places}f}"
+        yield from ("", f"{with_unit(_sentence(measure.label), measure.unit)}; {_better(measure)}{limit}", "")
         yield from layout(header, body, left=1)
 
 

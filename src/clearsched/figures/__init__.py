@@ -19,7 +19,7 @@ from clearsched.registry import Registry, load
 if TYPE_CHECKING:
     from clearsched.figures.style import Subject
 
-__all__ = ["compare", "draw", "draw_trace", "figures_of"]
+__all__ = ["compare", "draw", "draw_module", "draw_trace", "figures_of"]
 
 
 def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = None) -> list[Path]:
@@ -42,19 +42,31 @@ def draw(name: str, results_dir: str | Path, params: Mapping[str, Any] | None = 
     params = params or {}
     problem = find_problem(params.get("problem", DEFAULT))
     figure = figures_of(problem)[name]
+    results_dir, dpi = Path(results_dir), int((params.get("figures") or {}).get("dpi", DEFAULT_DPI))
+    return draw_module(figure.module, figure.label, problem, results_dir, results_dir / "figures" / name, dpi)
+
+
+def draw_module(
+    name: str, label: str, problem: Problem, results_dir: Path, stem: Path, dpi: int = DEFAULT_DPI
+) -> list[Path]:
+    """Draw by a module with `draw(results_dir, subject)`; write `stem`.svg, .png and .csv; the three paths.
+
+    `label`: heads the page that stands in place of a picture where there is none.
+
+    Raises:
+        ClearschedError: a file that it reads is missing or not of its schema.
+    """
     import matplotlib
 
     from clearsched.figures import style
 
-    results_dir = Path(results_dir)
-    module = importlib.import_module(figure.module)
+    module = importlib.import_module(name)
     with matplotlib.rc_context(style.RC):
         try:
             drawing = module.draw(results_dir, subject(problem))
         except style.NothingToDraw as reason:
-            drawing = style.note(figure.label, str(reason))
-        dpi = int((params.get("figures") or {}).get("dpi", DEFAULT_DPI))
-        return style.save(drawing, results_dir / "figures" / name, dpi)
+            drawing = style.note(label, str(reason))
+        return style.save(drawing, stem, dpi)
 
 
 def subject(problem: Problem) -> Subject:

@@ -75,9 +75,9 @@ def _search(problem: Problem) -> type[SearchParams]:
 
 
 def _teacher(problem: Problem) -> type[TeacherParams]:
-    known = CloneParams.model_fields["heuristic"]
-    names: Any = Union[Literal["best"], one_of(problem.heuristics)]  # noqa: UP007 (the second is no type to mypy)
-    clone = derived(CloneParams, {"heuristic": (names, Field(known.default, description=known.description))})
+    known = CloneParams.model_fields["policy"]
+    names: Any = Union[Literal["best"], one_of((*problem.heuristics, *families_of(problem)))]  # noqa: UP007 (no type to mypy)
+    clone = derived(CloneParams, {"policy": (names, Field(known.default, description=known.description))})
     return derived(TeacherParams, {"clone": clone})
 
 

@@ -83,7 +83,7 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
 
     Set aside are the sections that the file's problem owns; every value of the common sections that is only its
     default, since the other problem may have another; and what names its policies: `evaluation.policies`,
-    `teacher.clone.heuristic`, and `students.names` and `search.families` if one of them is unknown.
+    `teacher.clone.policy`, and `students.names` and `search.families` if one of them is unknown.
 
     Raises:
         ClearschedError: the values are not right for the file's own problem.
@@ -100,7 +100,7 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
     ):
         if not set(kept.get(section, {}).get(key, ())) <= names:
             del kept[section][key]
-    kept.get("teacher", {}).get("clone", {}).pop("heuristic", None)
+    kept.get("teacher", {}).get("clone", {}).pop("policy", None)
     return kept
 
 

@@ -276,6 +276,12 @@ class Instance(Protocol):
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
 
+    def bounds(self, episode: Episode) -> Mapping[str, float]:
+        """What no policy can do better than in an episode, by the name of the measure: a proved bound, or no entry.
+
+        The episode's jobs and luck are known to it, so that it holds for every policy, one that sees ahead included.
+        """
+
     def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
         """The problem's own result tables of an evaluation, by name (`Problem.details`); `runs`: evaluation.Rollout."""
 

@@ -129,7 +129,7 @@ class SetNetwork(Normalised):
         """[B, N]: the levels of the chosen candidates."""
         first, last = batch.levels[chosen].float().unbind(dim=1)
         most = int(last.max())
-        level = torch.arange(1, most + 1, dtype=torch.float32)[None]
+        level = torch.arange(1, most + 1, dtype=torch.float32, device=chosen.device)[None]
         above = (level - first[:, None] + 1).clamp(min=1)
         log_level = level.log().expand(len(chosen), -1)
         inputs = torch.stack([level / last[:, None], log_level, above / last[:, None], above.log()], dim=2)

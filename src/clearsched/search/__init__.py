@@ -14,12 +14,20 @@ __all__ = ["run", "show"]
 def run(params: Params, family: str, trace: Path, workloads: Path, tuned: Path, out_dir: Path) -> Path:
     """Search for the numbers of a family; write <family>.json, <family>.txt and <family>_curve.parquet to `out_dir`.
 
+    With `search.source: shipped` these files are copied from the package.
+
     Returns:
         The JSON file.
 
     Raises:
-        ClearschedError: no such family, an input is missing or broken, or no candidate could be run.
+        ClearschedError: no such family, an input is missing or broken, no candidate could be run, or what is shipped
+            cannot be used.
     """
+    if params.search.source == "shipped":
+        from clearsched.shipped import supply
+
+        supply(params, params.search.shipped, family, trace, workloads, out_dir)
+        return out_dir / f"{family}.json"
     from clearsched.search.searching import search_one
 
     return search_one(params, family, trace, workloads, tuned, out_dir)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from clearsched.section import Section
@@ -28,3 +30,9 @@ class SearchParams(Section):
         "takes the next ones",
     )
     population: int = Field(16, ge=4, le=10_000, description="candidates of a generation")
+    source: Literal["search", "shipped"] = Field(
+        "search", description="search: the numbers are searched for; shipped: policies that come with the package"
+    )
+    shipped: str | None = Field(
+        None, min_length=1, max_length=64, description="scenario whose shipped policies are taken; empty: the run's own"
+    )

@@ -1,11 +1,11 @@
-"""The teacher: a network that clones the best heuristic and improves on it by policy gradient.
+"""The teacher: a network that clones the best policy known and improves on it by policy gradient.
 
 Light to import: torch is loaded when a network is trained or read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,41 @@ if TYPE_CHECKING:
     from clearsched.params import Params
     from clearsched.teacher.policy import TeacherPolicy
 
-__all__ = ["load_policy", "train"]
+__all__ = ["choose", "load_policy", "train"]
 
 
-def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Path) -> Mapping[str, Any]:
+def train(
+    params: Params,
+    trace: Path,
+    workloads: Path,
+    tuned: Path,
+    searched: Sequence[Path],
+    out_dir: Path,
+    training_seed: int = 0,
+) -> Mapping[str, Any]:
     """Train a teacher; write teacher.safetensors, teacher.json and learning_curve.parquet to `out_dir`.
 
-    Returns what teacher.json holds. See `training.train`.
+    With `teacher.source: shipped` these files are copied from the package. Returns what teacher.json holds. See
+    `training.train`.
     """
+    if params.teacher.source == "shipped":
+        from clearsched.files import read_json
+        from clearsched.shipped import supply
+
+        supply(params, params.teacher.shipped, "teacher", trace, workloads, out_dir)
+        taken: Mapping[str, Any] = read_json(out_dir / "teacher.json")
+        return taken
+
     from clearsched.teacher.training import train as run
 
-    return run(params, trace, workloads, tuned, out_dir)
+    return run(params, trace, workloads, tuned, searched, out_dir, training_seed)
+
+
+def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:
+    """Copy the best of several trained teachers to `out_dir`; see `choosing.choose`."""
+    from clearsched.teacher.choosing import choose as run
+
+    return run(folders, out_dir)
 
 
 def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:

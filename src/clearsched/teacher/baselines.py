@@ -15,22 +15,35 @@ from typing import Any
 import numpy as np
 
 
-def group_advantages(times_s: Sequence[np.ndarray], results: Sequence[Any], horizon_s: float) -> list[np.ndarray]:
+def group_advantages(
+    times_s: Sequence[np.ndarray], results: Sequence[Any], horizon_s: float, end_s: float = np.inf
+) -> list[np.ndarray]:
     """Return-to-go of each rollout at the times of its decisions, less the mean over all rollouts at these times.
 
     Args:
         times_s: float64[T_i] for each rollout of one episode.
         results: the `Outcome` of each of these rollouts.
         horizon_s: see `Outcome.cost_to_go`.
+        end_s: what happens later does not count.
 
     Returns:
         float64[T_i] for each rollout. At any one time those of all rollouts sum to 0.
     """
     advantages = []
     for own, times in enumerate(times_s):
-        returns = np.stack([result.cost_to_go(times, horizon_s) for result in results])
+        returns = np.stack([cost_until(result, times, horizon_s, end_s) for result in results])
         advantages.append(returns[own] - returns.mean(axis=0))
     return advantages
+
+
+def cost_until(result: Any, times_s: np.ndarray, horizon_s: float, end_s: float) -> np.ndarray:
+    """float64[T]: `Outcome.cost_to_go` of what happens before `end_s`; 0 at later times."""
+    whole: np.ndarray = result.cost_to_go(times_s, horizon_s)
+    if not np.isfinite(end_s):
+        return whole
+    after = result.cost_to_go(np.array([end_s]), horizon_s)[0]
+    left_s = np.maximum(end_s - times_s, 0.0)
+    return np.where(times_s < end_s, whole - np.exp(-left_s / horizon_s) * after, 0.0)
 
 
 def excess_backlog(times_s: Sequence[np.ndarray], backlogs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -60,3 +73,36 @@ def without_backlog(advantages: np.ndarray, excess: np.ndarray) -> np.ndarray:
     # A trace of ridge keeps columns that say the same from blowing up.
     normal = scaled.T @ scaled + 1e-3 * len(scaled) * np.eye(scaled.shape[1])
     return advantages - scaled @ np.linalg.solve(normal, scaled.T @ advantages)
+
+
+def generalised(advantages: np.ndarray, times_s: Sequence[np.ndarray], horizon_s: float, trace_s: float) -> np.ndarray:
+    """Generalised advantages (Schulman et al. 2016, "High-Dimensional Continuous Control Using Generalized Advantage
+    Estimation", §3), in continuous time, over the input-dependent baseline.
+
+    The value of a state is what the baseline and the backlog tell of it. The advantage of a decision is the sum of the
+    surprises from it on, each interval's excess cost plus what the values changed by, those of a later moment
+    multiplied by exp(-time / `trace_s`). With an infinite trace they sum to `advantages`; the shorter it is, the less
+    chance is in them, and the more is left to what the backlog tells.
+
+    Args:
+        advantages: float64[T], excess return less what the backlog tells, of all rollouts one after another.
+        times_s: float64[T_i], of the decisions of each rollout.
+        horizon_s, trace_s: see above; the first may be infinite too.
+
+    Returns:
+        float64[T].
+    """
+    found, start = np.empty_like(advantages), 0
+    for times in times_s:
+        count = len(times)
+        own = advantages[start : start + count]
+        gap_s = np.diff(times)
+        kept, traced = np.exp(-gap_s / horizon_s), np.exp(-gap_s / trace_s)
+        later = 0.0
+        for i in range(count - 1, -1, -1):
+            # own[i] is the sum of all surprises from i on; without those from i + 1 on it is the surprise of i.
+            surprise = own[i] - (kept[i] * own[i + 1] if i + 1 < count else 0.0)
+            later = surprise + (kept[i] * traced[i] * later if i + 1 < count else 0.0)
+            found[start + i] = later
+        start += count
+    return found

@@ -90,7 +90,9 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
         ClearschedError: see `load_network`; unknown mode.
     """
     network, description = load_network(path)
-    return TeacherPolicy(network, find_problem(description["problem"]), mode, int(description.get("seed", 0)))
+    policy = TeacherPolicy(network, find_problem(description["problem"]), mode, int(description.get("seed", 0)))
+    policy.training_seed = int(description.get("training_seed", 0))
+    return policy
 
 
 def _sizes(description: Any, where: Path) -> dict[str, int]:

@@ -71,7 +71,7 @@ def log_probability_of_level(log_levels: Tensor, level: Tensor, same_from: Tenso
         level: int64[B], the level chosen.
         same_from: int64[B], see above.
     """
-    of_level = torch.arange(1, log_levels.shape[1] + 1)[None]
+    of_level = torch.arange(1, log_levels.shape[1] + 1, device=log_levels.device)[None]
     tail = log_levels.masked_fill(of_level < same_from[:, None], -torch.inf).logsumexp(dim=1)
     single = log_levels.gather(1, (level - 1).clamp(min=0)[:, None]).squeeze(1)
     return torch.where(level >= same_from, tail, single)

@@ -1,12 +1,14 @@
-"""Cloning a heuristic: cross-entropy on its candidate and its level, first on its own decisions, then on the network's.
+"""Cloning a policy: cross-entropy on its candidate and its level, first on its own decisions, then on the network's.
 
-The second kind of round is DAgger (Ross, Gordon and Bagnell 2011): the network schedules, the heuristic says what it
-would have done, and the network learns from all of it. A clone that only saw the heuristic's states does not know what
+The second kind of round is DAgger (Ross, Gordon and Bagnell 2011): the network schedules, the expert says what it
+would have done, and the network learns from all of it. A clone that only saw the expert's states does not know what
 to do in those that its own mistakes lead to.
 """
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +19,16 @@ from torch import Tensor
 
 from clearsched.problems.problem import NONE, Answers, Compiled, Episode, Instance
 from clearsched.teacher.choices import column_of, entropy, row_of
+from clearsched.teacher.devices import encode, tensor
 from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.resuming import (
+    Snapshot,
+    copy_of,
+    optimiser_tensors,
+    prefixed,
+    restore_optimiser,
+    under,
+)
 from clearsched.teacher.rollouts import Recorder, run_lockstep
 from clearsched.teacher.settings import CloneParams
 
@@ -27,7 +38,7 @@ SAMPLE = 4096
 
 @dataclass(frozen=True)
 class Examples:
-    """T decisions, in the order of episodes and time, and what the heuristic answers to them.
+    """T decisions, in the order of episodes and time, and what the expert answers to them.
 
     Attributes:
         observation: the decisions.
@@ -65,53 +76,140 @@ class Epoch(NamedTuple):
     level_accuracy: float  # share whose level of that candidate is
 
 
+class Cloning:
+    """Cloning as it goes, epoch by epoch; between two of them it can be put away and taken up again.
+
+    Attributes:
+        network: `problems.networks.Network`, changed in place.
+        number: the round that runs or comes next; round 0 learns from what the expert schedules.
+        epoch: its epochs that are done.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        instance: Instance,
+        training: Sequence[Episode],
+        expert: Compiled,
+        params: CloneParams,
+        generator: np.random.Generator,
+    ) -> None:
+        """Begin with nothing learned.
+
+        Args:
+            network: changed in place.
+            instance: the problem with its data.
+            training: episodes; round r uses `params.episodes` of them from r x `params.episodes` on, from the
+                beginning again where they end.
+            expert: the compiled policy that is imitated.
+            params: the section teacher.clone.
+            generator: shuffles the decisions, and seeds the network's draws in rounds of DAgger.
+        """
+        self.network, self.instance, self.training, self.expert = network, instance, training, expert
+        self.params, self.generator = params, generator
+        self.number = self.epoch = 0
+        self._drivers: list[dict[str, Tensor]] = []  # weights that scheduled rounds 1, 2, ...
+        self._seeds: list[int] = []  # of their draws
+        self._examples: Examples | None = None
+        self._optimiser = torch.optim.Adam(network.parameters(), lr=params.learning_rate)
+
+    @property
+    def episodes(self) -> int:
+        """Episodes simulated by the end of the round."""
+        return (self.number + 1) * self.params.episodes
+
+    def run_round(self) -> Iterator[Epoch]:
+        """The epochs of the next round, or those that are left of one that was put away."""
+        if self._examples is None:
+            self._see_again()
+        if self.epoch == 0:
+            self._begin_round()
+        assert self._examples is not None
+        steps = -(-len(self._examples) // self.params.batch_size)
+        while self.epoch < self.params.epochs:
+            done = self.epoch / self.params.epochs
+            rates = [self._rate(done + i / (steps * self.params.epochs)) for i in range(steps)]
+            found = fit_epoch(
+                self.network, self._optimiser, self._examples, rates, self.params.batch_size, self.generator
+            )
+            self.epoch += 1
+            yield found._replace(episodes=self.episodes)
+        self.number, self.epoch = self.number + 1, 0
+
+    def snapshot(self) -> Snapshot:
+        """What the rest of cloning depends on, but for the network's weights and the generator's state."""
+        tensors = prefixed("adam", optimiser_tensors(self._optimiser))
+        for number, weights in enumerate(self._drivers):
+            tensors |= prefixed(f"driver{number}", weights)
+        return Snapshot(tensors, {"number": self.number, "epoch": self.epoch, "seeds": self._seeds})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from there. The examples are made anew: the same ones, since the drivers are known."""
+        self.number, self.epoch = snapshot.facts["number"], snapshot.facts["epoch"]
+        self._seeds = list(snapshot.facts["seeds"])
+        self._drivers = [under(f"driver{number}", snapshot.tensors) for number in range(len(self._seeds))]
+        restore_optimiser(self._optimiser, under("adam", snapshot.tensors))
+
+    def _rate(self, done: float) -> float:
+        """The step size after a share of the round: it falls to 0 as a cosine."""
+        return self.params.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
+
+    def _begin_round(self) -> None:
+        if self.number:
+            self._seeds.append(int(self.generator.integers(2**32)))
+            self._drivers.append(copy_of(self.network))
+        self._see(self.number)
+        if self.number == 0:
+            assert self._examples is not None
+            sample = self.generator.permutation(len(self._examples))[:SAMPLE]
+            self.network.normalise_like(encode(self.network, self._examples.observation.take(sample)))
+        self._optimiser = torch.optim.Adam(self.network.parameters(), lr=self.params.learning_rate)
+
+    def _see_again(self) -> None:
+        """The examples of all rounds that have begun."""
+        for number in range(self.number + (self.epoch > 0)):
+            self._see(number)
+
+    def _see(self, number: int) -> None:
+        """Add the examples of a round."""
+        count = self.params.episodes
+        episodes = [self.training[(number * count + i) % len(self.training)] for i in range(count)]
+        driver = None
+        if number:
+            weights = copy.deepcopy(self.network)
+            weights.load_state_dict(self._drivers[number - 1])
+            driver = TeacherPolicy(weights, self.instance.problem, "sampled", self._seeds[number - 1])
+        new = demonstrate(self.instance, episodes, self.expert, driver, none=self.network.none)
+        self._examples = new if self._examples is None else self._examples.and_more(new)
+
+
 def clone(
     network: Any,
     instance: Instance,
     training: Sequence[Episode],
-    heuristic: Compiled,
+    expert: Compiled,
     params: CloneParams,
     generator: np.random.Generator,
     report: Callable[[Epoch], None] = lambda epoch: None,
 ) -> None:
-    """Teach `network` what `heuristic` does.
-
-    Args:
-        network: `problems.networks.Network`, changed in place.
-        instance: the problem with its data.
-        training: episodes; round r uses `params.episodes` of them from r x `params.episodes` on, from the beginning
-            again where they end.
-        heuristic: a compiled policy.
-        params: the section teacher.clone.
-        generator: shuffles the decisions, and seeds the network's draws in rounds of DAgger.
-        report: called after each epoch.
-    """
-    examples: Examples | None = None
-    for number in range(1 + params.dagger_rounds):
-        episodes = [training[(number * params.episodes + i) % len(training)] for i in range(params.episodes)]
-        driver = None
-        if number:
-            driver = TeacherPolicy(network, instance.problem, "sampled", int(generator.integers(2**32)))
-        new = demonstrate(instance, episodes, heuristic, driver, none=network.none)
-        examples = new if examples is None else examples.and_more(new)
-        if number == 0:
-            sample = generator.permutation(len(examples))[:SAMPLE]
-            network.normalise_like(network.encode(examples.observation.take(sample)))
-        for epoch in fit(network, examples, params, generator):
-            report(epoch._replace(episodes=(number + 1) * params.episodes))
+    """All rounds of `Cloning`, whatever the clone costs by then; `report` is called after each epoch."""
+    cloning = Cloning(network, instance, training, expert, params, generator)
+    for _ in range(1 + params.dagger_rounds):
+        for epoch in cloning.run_round():
+            report(epoch)
 
 
 def demonstrate(
     instance: Instance,
     episodes: Sequence[Episode],
-    heuristic: Compiled,
+    expert: Compiled,
     driver: TeacherPolicy | None = None,
     *,
     none: bool = True,
 ) -> Examples:
-    """The heuristic's answers in the decisions of some episodes, which it schedules itself, or else `driver` does.
+    """The expert's answers in the decisions of some episodes, which it schedules itself, or else `driver` does.
 
-    Where "none of these" is no answer that a network may learn, a decision that the heuristic answers so is no example;
+    Where "none of these" is no answer that a network may learn, a decision that the expert answers so is no example;
     there the first candidate gets all it can, since a network must choose one.
 
     `none`: whether the network scores "none of these".
@@ -121,7 +219,7 @@ def demonstrate(
     recorder = Recorder()
 
     def decide(observation: Any) -> Answers:
-        found = lockstep.ask(heuristic)
+        found = lockstep.ask(expert)
         forced = (found.candidate == NONE) & ~(observation.none_allowed & none)
         named = np.flatnonzero(~forced)
         if len(named):
@@ -144,25 +242,33 @@ def last_level(observation: Any) -> np.ndarray:
     return levels[first, 1] if levels.shape[1] else np.zeros(len(first), np.int64)
 
 
-def fit(network: Any, examples: Examples, params: CloneParams, generator: np.random.Generator) -> Iterator[Epoch]:
-    """Adam on the cross-entropy of candidate and level, its step size falling to 0 as a cosine; yields after each
-    epoch."""
-    steps = params.epochs * -(-len(examples) // params.batch_size)
-    optimiser = torch.optim.Adam(network.parameters(), lr=params.learning_rate)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
-    for _ in range(params.epochs):
-        sums = np.zeros(4)
-        order = generator.permutation(len(examples))
-        for start in range(0, len(order), params.batch_size):
-            chosen = examples[order[start : start + params.batch_size]]
-            loss, measures = imitation_loss(network, chosen)
-            optimiser.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimiser.step()
-            schedule.step()
-            sums += len(chosen) * np.array([loss.item(), *measures])
-        yield Epoch(0, *(sums / len(examples)).tolist())
+def fit_epoch(
+    network: Any,
+    optimiser: torch.optim.Optimizer,
+    examples: Examples,
+    rates: Sequence[float],
+    batch_size: int,
+    generator: np.random.Generator,
+) -> Epoch:
+    """A pass over the examples: Adam on the cross-entropy of candidate and level, a step size for each batch."""
+    sums = np.zeros(4)
+    order = generator.permutation(len(examples))
+    for rate, start in zip(rates, range(0, len(order), batch_size), strict=True):
+        chosen = examples[order[start : start + batch_size]]
+        loss, measures = imitation_loss(network, chosen)
+        take_step(network, optimiser, loss, rate, 1.0)
+        sums += len(chosen) * np.array([loss.item(), *measures])
+    return Epoch(0, *(sums / len(examples)).tolist())
+
+
+def take_step(network: Any, optimiser: torch.optim.Optimizer, loss: Tensor, rate: float, norm: float) -> None:
+    """Down the gradient, which is clipped to `norm`, with a step size of `rate`."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+    optimiser.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(network.parameters(), norm)
+    optimiser.step()
 
 
 def imitation_loss(network: Any, examples: Examples) -> tuple[Tensor, tuple[float, float, float]]:
@@ -170,14 +276,14 @@ def imitation_loss(network: Any, examples: Examples) -> tuple[Tensor, tuple[floa
 
     A decision answered by none has no level: it adds nothing to the second part.
     """
-    batch = network.encode(examples.observation)
-    candidate, level = torch.from_numpy(examples.candidate), torch.from_numpy(examples.level)
+    batch = encode(network, examples.observation)
+    candidate, level = tensor(examples.candidate, network), tensor(examples.level, network)
     ranks, levels = log_probabilities(network, batch, candidate)
     column = column_of(candidate, batch)
     loss = -ranks.gather(1, column[:, None]).mean()
     with torch.no_grad():
         right = (ranks.argmax(dim=1) == column).float().mean()
-    right_level = torch.ones(())
+    right_level = torch.ones((), device=candidate.device)
     if levels is not None:
         named = candidate != NONE
         index = torch.where(named, level - 1, 0)

@@ -12,6 +12,7 @@ import torch
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import NONE, Answers, Episode, Instance, Problem
 from clearsched.teacher.choices import best, candidate_of, draw, row_of, softmax
+from clearsched.teacher.devices import encode, tensor
 from clearsched.teacher.kind import TEACHER
 from clearsched.teacher.rollouts import run_lockstep
 from clearsched.teacher.threads import one_thread
@@ -37,6 +38,8 @@ class TeacherPolicy:
         name, kind: "teacher".
         problem: that it was trained for.
         mode: argmax, or sampled if it draws its choices from their probabilities.
+        seed: of its draws in sampled mode.
+        training_seed: that it was trained with.
         settings: none that were tuned.
     """
 
@@ -54,6 +57,7 @@ class TeacherPolicy:
         self.problem = problem
         self.mode = mode
         self.seed = seed
+        self.training_seed = 0
         self.settings: Mapping[str, float] = {}
         self.network = copy.deepcopy(network).double().eval()
 
@@ -89,16 +93,16 @@ class TeacherPolicy:
         uniform = self._uniform(observation.num_decisions, generators)
         network = self.network
         with torch.inference_mode():
-            batch = network.encode(observation)
+            batch = encode(network, observation)
             embedding = network.embed(batch)
-            scores = network.score_candidates(batch, embedding).numpy()
+            scores = network.score_candidates(batch, embedding).cpu().numpy()
             column = best(scores) if uniform is None else draw(softmax(scores), uniform[:, 0])
             candidate = candidate_of(column, batch.most_candidates)
             if not network.none:
                 scores = np.concatenate([scores, np.full((len(scores), 1), -np.inf)], axis=1)
             if not network.levels:
                 return Weighed(Answers(candidate, np.zeros_like(candidate)), scores, np.zeros((len(candidate), 0)))
-            levels = network.score_levels(batch, embedding, row_of(torch.from_numpy(candidate), batch)).numpy()
+            levels = network.score_levels(batch, embedding, row_of(tensor(candidate, network), batch)).cpu().numpy()
         level = best(levels) if uniform is None else draw(softmax(levels), uniform[:, 1])
         return Weighed(Answers(candidate, np.where(candidate == NONE, 0, level + 1)), scores, levels)
 

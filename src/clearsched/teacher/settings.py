@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -21,17 +21,26 @@ class NetworkParams(Section):
 
 
 class CloneParams(Section):
-    """Imitation of a heuristic, before the network learns on its own."""
+    """Imitation of the best policy known, before the network learns on its own."""
 
-    heuristic: str = Field(  # best, or one of the problem's (params.composing)
-        "best", description="heuristic that is imitated; best: the one that the tuning found best"
+    policy: str = Field(  # best, or one that the problem knows (params.composing)
+        "best",
+        description="policy that is imitated, a tuned heuristic or a searched one; best: the one with the best mean "
+        "objective on the validation episodes",
     )
-    episodes: Count = Field(16, description="training episodes whose decisions are imitated")
+    episodes: Count = Field(16, description="training episodes whose decisions are imitated, and those of each round")
     dagger_rounds: int = Field(
-        1, ge=0, le=20, description="rounds in which the clone schedules other episodes and the heuristic corrects it"
+        4, ge=0, le=100, description="most rounds in which the clone schedules other episodes and is corrected"
+    )
+    tolerance: float | None = Field(
+        0.002,
+        ge=0,
+        le=10,
+        description="cloning ends when the clone's objective is worse by no more than this share of it, on the "
+        "validation episodes; null: after all rounds",
     )
     epochs: Count = Field(6, description="passes over the decisions in each round")
-    learning_rate: Rate = Field(2e-3, description="step size of Adam")
+    learning_rate: Rate = Field(2e-3, description="step size of Adam at the start of a round; it falls to 0")
     batch_size: Count = Field(128, description="decisions in a step")
 
 
@@ -52,20 +61,66 @@ class ImproveParams(Section):
         gt=0,
         le=1000,
         description="a decision is judged by what follows, discounted to 1/e after so many mean stays of a job under "
-        "the heuristic",
+        "the cloned policy",
     )
-    epochs: Count = Field(1, description="passes over the decisions of an iteration")
+    trace: float | None = Field(
+        None,
+        gt=0,
+        le=1000,
+        description="mean stays of a job after which what follows is 1/e measured and the rest told from the backlog "
+        "(generalised advantage); null: all of it is measured",
+    )
+    curriculum: float | None = Field(
+        None,
+        gt=0,
+        le=1000,
+        description="rollouts are cut at a time drawn from an exponential distribution, its mean so many mean stays "
+        "of a job at first and 10 times as many at the end; null: they run to their end",
+    )
+    epochs: Count = Field(1, description="most passes over the decisions of an iteration")
+    target_kl: float | None = Field(
+        None,
+        gt=0,
+        le=10,
+        description="no further step in an iteration once the choices have moved so far from those that were drawn, "
+        "in nats a decision; null: no such end",
+    )
     batch_size: Count = Field(1024, description="decisions in a step")
-    learning_rate: Rate = Field(1e-3, description="step size of Adam")
-    entropy: float = Field(0.01, ge=0, le=10, description="weight of the entropy bonus, per nat")
+    learning_rate: Rate = Field(1e-3, description="step size of Adam at the start; it falls to 0 in a straight line")
+    entropy: float = Field(0.01, ge=0, le=10, description="weight of the entropy bonus at the start, per nat")
+    entropy_end: float = Field(0.0, ge=0, le=10, description="that at the end; a straight line lies between")
+    anchor: float = Field(
+        0.0, ge=0, le=100, description="weight of the divergence from the clone, per nat: keeps the steps near to it"
+    )
     clip: Rate = Field(0.2, description="largest change of a decision's probability ratio that is rewarded")
     gradient_norm: float = Field(1.0, gt=0, le=1000, description="gradients are clipped to this norm")
+    average: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="share of the past in the running mean of the weights after each iteration, which is tried on the "
+        "validation episodes too; 0: no such mean",
+    )
     validate_every: Count = Field(4, description="iterations between two checks on the validation episodes")
 
 
 class TeacherParams(Section):
     """The network that the students learn from."""
 
+    source: Literal["train", "shipped"] = Field(
+        "train", description="train: a network is trained; shipped: one that comes with the package"
+    )
+    shipped: str | None = Field(
+        None, min_length=1, max_length=64, description="scenario whose shipped teacher is taken; empty: the run's own"
+    )
     network: NetworkParams = NetworkParams()
     clone: CloneParams = CloneParams()
     improve: ImproveParams = ImproveParams()
+    seeds: int = Field(1, ge=1, le=100, description="networks that are trained; the best on validation is kept")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="where the network is trained; auto: on a GPU if there is one"
+    )
+    checkpoint_s: float = Field(
+        60.0, ge=0, le=86400, description="time between two checkpoints, s; results do not depend on it"
+    )
+    live: bool = Field(False, description="whether metrics are written with DVCLive as training goes")

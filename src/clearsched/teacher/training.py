@@ -1,11 +1,9 @@
-"""The stage `teacher`: clone the best heuristic, improve on it, keep what schedules the validation episodes best."""
+"""The stage `teacher`: clone the best policy known, improve on it, keep what schedules the validation episodes best."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,200 +11,180 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from clearsched.files import provenance
-from clearsched.heuristics.tuning import tuned_heuristic
+from clearsched.files import digest_json, provenance
 from clearsched.problems import find_problem
-from clearsched.problems.policy import CompiledPolicy, Policy
-from clearsched.problems.problem import Episode, Instance, Measure
+from clearsched.problems.problem import Instance
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.teacher.checkpoints import save_checkpoint
-from clearsched.teacher.imitation import Epoch, clone, demonstrate
-from clearsched.teacher.policy import TeacherPolicy
-from clearsched.teacher.policy_gradient import improve, temperature_for
+from clearsched.teacher.devices import device_of
+from clearsched.teacher.experts import Experts, find_experts
+from clearsched.teacher.imitation import Cloning, demonstrate
+from clearsched.teacher.policy_gradient import Improving, temperature_for
+from clearsched.teacher.progress import Watch, watching
+from clearsched.teacher.resuming import Checkpoints
+from clearsched.teacher.run import Diverged, Training
 from clearsched.teacher.threads import one_thread
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from clearsched.params import Params
     from clearsched.teacher.settings import TeacherParams
 
 STREAM = 4
 """Position of the teacher among the consumers of the seed; the splits of the workloads have 0 to 2."""
 
-
-@dataclass
-class Training:
-    """A training run: the network as it is, the best so far, and the learning curve.
-
-    Attributes:
-        instance: the problem with its data.
-        validation: the episodes that the network is judged on.
-        network: being trained.
-        reference: mean objective of the cloned heuristic on the validation episodes.
-        scale_s: how long a job stays under it, s: the unit of the horizon.
-        best: weights of the best validation objective so far.
-        best_objective, best_at: that objective, and where it was: clone, or an iteration of the policy gradient.
-        rows: of schema LEARNING_CURVE.
-    """
-
-    instance: Instance
-    validation: list[Episode]
-    network: Any
-    reference: float
-    scale_s: float
-    best: dict[str, torch.Tensor] = field(default_factory=dict)
-    best_objective: float | None = None
-    best_at: str = ""
-    rows: list[dict[str, Any]] = field(default_factory=list)
-
-    def validate(self, where: str) -> float:
-        """Mean objective (argmax) on the validation episodes; keeps the weights if they are the best so far."""
-        policy = TeacherPolicy(self.network, self.instance.problem)
-        found, _ = mean_objective(policy, self.instance, self.validation)
-        if self.best_objective is None or is_better(self.instance.objective, found, self.best_objective):
-            self.best, self.best_objective, self.best_at = copy.deepcopy(self.network.state_dict()), found, where
-        return found
-
-    def record(self, phase: str, iteration: int, episodes: int, **measures: float | None) -> None:
-        """Add a row to the learning curve."""
-        row = {"phase": phase, "iteration": iteration, "episodes": episodes, "reference_objective": self.reference}
-        self.rows.append(dict.fromkeys(LEARNING_CURVE.names) | row | measures)
+OUTSIDE = {"seeds", "device", "checkpoint_s", "live"}
+"""Settings of the section teacher that change how a training runs, not what comes of it."""
 
 
-def is_better(measure: Measure, value: float, other: float) -> bool:
-    """Whether a mean of the measure is strictly better than another."""
-    return value < other if measure.lower_is_better else value > other
-
-
-def train(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Path) -> Mapping[str, Any]:
+def train(
+    params: Params,
+    trace: Path,
+    workloads: Path,
+    tuned: Path,
+    searched: Sequence[Path],
+    out_dir: Path,
+    training_seed: int = 0,
+) -> Mapping[str, Any]:
     """Train a teacher and write it to `out_dir`.
 
     The number of steps is fixed by `params`, never by the clock, and one thread does the arithmetic, so the same
-    inputs give the same files to the byte.
+    inputs give the same files to the byte, also if the training was killed and started again in between.
 
     Args:
         params: problem, seed and the section teacher are used.
         trace, workloads: Parquet files; episodes of the splits train and validation are used.
         tuned: JSON file of the tuned heuristics.
+        searched: JSON files of searched policies.
         out_dir: gets teacher.safetensors, teacher.json and learning_curve.parquet.
+        training_seed: another one gives other weights, draws and batches on the same episodes.
 
     Returns:
         What teacher.json says beyond network and inputs.
 
     Raises:
-        ClearschedError: an input is broken, or does not name the heuristic to clone.
+        ClearschedError: an input is broken, does not hold the policy to clone, or cloning came to nothing.
     """
     problem = find_problem(params.problem)
+    device = device_of(params.teacher.device)
     instance = problem.open(trace, workloads)
-    expert = tuned_heuristic(problem, params.teacher.clone.heuristic, tuned)
-    origin = provenance(
-        {"seed": params.seed, "teacher": params.teacher.model_dump(mode="json")},
-        {"trace": trace, "workloads": workloads, "tuned": tuned},
+    experts = find_experts(instance, params.teacher.clone.policy, tuned, searched)
+    inputs = {"trace": trace, "workloads": workloads, "tuned": tuned} | {f"searched/{p.stem}": p for p in searched}
+    settings = params.teacher.model_dump(mode="json", exclude=OUTSIDE)
+    origin = provenance({"seed": params.seed, "training_seed": training_seed, "teacher": settings}, inputs)
+    out_dir = Path(out_dir)
+    checkpoints = Checkpoints(
+        out_dir, digest_json([origin, problem.name, device.type, torch.__version__]), params.teacher.checkpoint_s
     )
     with one_thread():
-        training = run(params, instance, expert)
+        training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live")
     training.network.load_state_dict(training.best)
     facts = {
         "seed": params.seed,
-        "cloned": {"policy": expert.name, "settings": dict(expert.settings)},
-        "validation": validation_facts(training),
+        "training_seed": training_seed,
+        "device": device.type,
+        "cloned": {
+            "policy": experts.cloned.name,
+            "kind": experts.cloned.kind,
+            "settings": dict(experts.cloned.settings),
+        },
+        "validation": training.validation_facts(),
+        "stopped": training.stopped or None,
         "provenance": origin,
     }
-    out_dir = Path(out_dir)
     sizes = params.teacher.network.model_dump()
-    save_checkpoint(out_dir / "teacher.safetensors", training.network, problem, sizes, facts)
+    save_checkpoint(out_dir / "teacher.safetensors", training.network.cpu(), problem, sizes, facts)
     measure = instance.objective
     curve = pa.Table.from_pylist(training.rows, schema=LEARNING_CURVE)
     about = {"measure": measure.name, "label": measure.label, "short": measure.short, "unit": measure.unit}
     write_table(out_dir / "learning_curve.parquet", curve, LEARNING_CURVE, origin | about)
+    checkpoints.clear()
     return facts
 
 
-def run(params: Params, instance: Instance, expert: CompiledPolicy) -> Training:
-    """Both phases of training, with a progress bar on stderr."""
-    streams = np.random.SeedSequence(params.seed, spawn_key=(STREAM,)).spawn(3)
-    weights, cloning, improving = (np.random.default_rng(stream) for stream in streams)
-    validation = instance.split("validation")
-    network = new_network(instance, params.teacher, weights)
-    training = Training(instance, validation, network, *mean_objective(expert, instance, validation))
+def run(
+    params: Params,
+    instance: Instance,
+    experts: Experts,
+    training_seed: int = 0,
+    checkpoints: Checkpoints | None = None,
+    device: torch.device | None = None,
+    live_dir: Path | None = None,
+) -> Training:
+    """Both phases of training, with a progress bar on stderr; on from the checkpoint if there is one."""
+    weights, cloning, improving = streams(params.seed, training_seed)
+    network = new_network(instance, params.teacher, weights).to(device or torch.device("cpu"))
+    training = Training(instance, instance.split("validation"), network, experts)
     episodes = instance.split("train")
-    with progress_bar(params.teacher) as (progress, task):
-        run_clone(training, params.teacher, episodes, expert, cloning, progress, task)
-        run_improve(training, params.teacher, episodes, improving, progress, task)
+    clone = Cloning(network, instance, episodes, experts.cloned.compiled, params.teacher.clone, cloning)
+    improve = Improving(
+        network, instance, episodes, params.teacher.improve, improving, training.scale_s, experts.cloned.compiled
+    )
+    training.parts(checkpoints, clone, improve, {"clone": cloning, "improve": improving})
+    training.resume()
+    with ExitStack() as stack:
+        live = live_dir if params.teacher.live else None
+        watch = stack.enter_context(watching(params.teacher, training, live))
+        try:
+            if training.phase == "clone":
+                run_clone(training, clone, params.teacher, watch)
+            run_improve(training, improve, params.teacher, watch)
+        except Diverged as why:
+            training.stop(str(why))
     return training
 
 
-def run_clone(
-    training: Training,
-    params: TeacherParams,
-    episodes: list[Episode],
-    expert: CompiledPolicy,
-    generator: np.random.Generator,
-    progress: Progress,
-    task: TaskID,
-) -> None:
-    """Clone `expert`; each epoch is a row of the learning curve, the last one with the validation objective."""
-    epochs: list[Epoch] = []
-    rank, *level = (choice.name for choice in training.instance.problem.choices)
-
-    def report(epoch: Epoch) -> None:
-        epochs.append(epoch)
-        shares = [f"{rank} {epoch.accuracy:.1%}", *(f"{name} {epoch.level_accuracy:.1%}" for name in level)]
-        progress.update(task, advance=1, description=f"teacher: cloning, {', '.join(shares)} as {expert.name}")
-
-    network, instance = training.network, training.instance
-    clone(network, instance, episodes, expert.compiled, params.clone, generator, report)
-    examples = demonstrate(instance, episodes[: params.clone.episodes], expert.compiled, none=network.none)
-    network.soften(temperature_for(network, examples.observation, params.improve.exploration))
-    found = training.validate("clone")
-    for index, epoch in enumerate(epochs):
-        last = index == len(epochs) - 1
-        training.record(
-            "clone",
-            index,
-            epoch.episodes,
-            loss=epoch.loss,
-            entropy=epoch.entropy,
-            validation_objective=found if last else None,
-        )
+def streams(seed: int, training_seed: int) -> list[np.random.Generator]:
+    """The random streams of weights, cloning and improving. Training seed 0 is that of a run without one."""
+    entropy = seed if training_seed == 0 else [seed, training_seed]
+    found = np.random.SeedSequence(entropy, spawn_key=(STREAM,)).spawn(3)
+    return [np.random.default_rng(stream) for stream in found]
 
 
-def run_improve(
-    training: Training,
-    params: TeacherParams,
-    episodes: list[Episode],
-    generator: np.random.Generator,
-    progress: Progress,
-    task: TaskID,
-) -> None:
+def run_clone(training: Training, cloning: Cloning, params: TeacherParams, watch: Watch) -> None:
+    """Clone round by round until it costs no more than `tolerance`; the best round goes on, softened.
+
+    Each epoch is a row of the learning curve, the last one of a round with the validation objective.
+    """
+    settings = params.clone
+    while cloning.number <= settings.dagger_rounds and not training.is_close(settings.tolerance):
+        number = cloning.number
+        for epoch in cloning.run_round():
+            training.check("loss", epoch.loss)
+            training.record("clone", len(training.rows), epoch.episodes, loss=epoch.loss, entropy=epoch.entropy)
+            if cloning.epoch < settings.epochs:
+                training.save()
+            watch.epoch(epoch)
+        training.rows[-1]["validation_objective"] = training.validate(f"clone, round {number}")
+        training.save()
+        watch.validated()
+    training.network.load_state_dict(training.best)
+    examples = demonstrate(
+        training.instance, cloning.training[: settings.episodes], cloning.expert, none=training.network.none
+    )
+    training.network.soften(temperature_for(training.network, examples.observation, params.improve.exploration))
+    training.begin_improving()
+    training.save()
+
+
+def run_improve(training: Training, improving: Improving, params: TeacherParams, watch: Watch) -> None:
     """Improve the clone; each iteration is a row of the learning curve."""
     settings = params.improve
-    horizon_s = settings.horizon * training.scale_s
-    simulated = training.rows[-1]["episodes"]
-    iterations = improve(training.network, training.instance, episodes, settings, generator, horizon_s)
-    for index, iteration in enumerate(iterations):
-        simulated += settings.sequences * settings.rollouts
-        last = index == settings.iterations - 1
-        found = training.validate(f"iteration {index}") if last or (index + 1) % settings.validate_every == 0 else None
-        training.record("improve", index, simulated, validation_objective=found, **iteration._asdict())
-        assert training.best_objective is not None
-        gain = training.best_objective / training.reference - 1 if training.reference else 0.0
-        description = f"teacher: policy gradient, best {gain:+.2%} against the heuristic on validation"
-        progress.update(task, advance=1, description=description)
-
-
-def validation_facts(training: Training) -> dict[str, Any]:
-    """Mean objective on the validation episodes of the heuristic, its clone and the teacher that is kept."""
-    cloned = [row["validation_objective"] for row in training.rows if row["phase"] == "clone"][-1]
-    return {
-        "episodes": len(training.validation),
-        "measure": training.instance.objective.name,
-        "heuristic": training.reference,
-        "clone": cloned,
-        "teacher": training.best_objective,
-        "teacher_is": training.best_at,
-    }
+    watch.improving()
+    for found in improving.run():
+        index = improving.iteration - 1
+        training.check("loss", found.loss)
+        last = improving.iteration == settings.iterations
+        value = None
+        if last or improving.iteration % settings.validate_every == 0:
+            value = training.validate(f"iteration {index}")
+            if improving.average:
+                value = training.better(value, training.validate_average(f"mean of the weights, iteration {index}"))
+        episodes = training.rows[-1]["episodes"] + settings.sequences * settings.rollouts
+        training.record("improve", index, episodes, validation_objective=value, **found._asdict())
+        watch.iteration(found)
+        if value is not None:
+            training.check_validation(value)
+        training.save()
 
 
 def new_network(instance: Instance, params: TeacherParams, generator: np.random.Generator) -> Any:
@@ -214,22 +192,3 @@ def new_network(instance: Instance, params: TeacherParams, generator: np.random.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(generator.integers(2**63)))
         return instance.problem.network(params.network.model_dump(), instance.none)
-
-
-def mean_objective(policy: Policy, instance: Instance, episodes: list[Episode]) -> tuple[float, float]:
-    """Means over the episodes of the objective, and of how long a job stays, s."""
-    name, results = instance.objective.name, policy.run(instance, episodes)
-    scale_s = float(np.mean([result.scale_s for result in results]))
-    return float(np.mean([result.measures[name] for result in results])), scale_s
-
-
-@contextmanager
-def progress_bar(params: TeacherParams) -> Iterator[tuple[Progress, TaskID]]:
-    """A bar on stderr: one step an epoch of cloning or an iteration of the policy gradient."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
-        total = (1 + params.clone.dagger_rounds) * params.clone.epochs + params.improve.iterations
-        yield progress, progress.add_task("teacher: cloning", total=total)

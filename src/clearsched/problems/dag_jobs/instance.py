@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs import details
+from clearsched.problems.dag_jobs.bounds import bounds
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
@@ -81,6 +82,10 @@ class DagJobsInstance:
         low, high = min(counts), max(counts)
         jobs = f"{low}" if low == high else f"{low} to {high}"
         return f"{len(episodes)} {split} episodes of {jobs} jobs on {self.most} executors"
+
+    def bounds(self, episode: Workload) -> dict[str, float]:
+        """Of the mean JCT and the makespan."""
+        return bounds(self.profiles, episode)
 
     def details(self, runs: Sequence[Any], episodes: Sequence[Workload]) -> dict[str, tuple[pa.Table, pa.Schema]]:
         """The tables `jobs` and `tasks` of an evaluation."""

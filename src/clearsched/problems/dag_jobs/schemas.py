@@ -75,3 +75,18 @@ TASKS = pa.schema(
         field("executor", pa.int32(), "", "executor that ran it"),
     ]
 )
+
+OPTIMALITY = pa.schema(
+    [
+        field("instance", pa.int32(), "", "index of the small instance"),
+        field("jobs", pa.int32(), "jobs", "its jobs"),
+        field("tasks", pa.int64(), "tasks", "their tasks"),
+        field("policy", pa.string(), "", "name of the policy"),
+        field("kind", pa.string(), "", "one of problems.policy.KINDS"),
+        field("jct_s", pa.float64(), "s", "the policy's mean job completion time"),
+        field("optimum_s", pa.float64(), "s", "that of the best schedule that was found"),
+        field("bound_s", pa.float64(), "s", "what is proved that none is below"),
+        field("proved", pa.bool_(), "", "whether the best schedule is proved to be the optimum"),
+        field("gap_percent", pa.float64(), "%", "how much more than the best schedule's the policy's is"),
+    ]
+)

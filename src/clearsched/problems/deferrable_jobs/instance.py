@@ -105,6 +105,10 @@ class DeferrableJobs:
         cores = f"{self.facts['cores']:.4g}"
         return f"{len(episodes)} {split} episodes of {counts} jobs on what on-demand work leaves of {cores} cores"
 
+    def bounds(self, episode: Episode) -> Mapping[str, float]:
+        """None: nothing is proved that says more than that a cost is at least 0."""
+        return {}
+
     def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
         """`jobs`: every job of every episode; `slots`: every slot of the first one; under each policy."""
         jobs = [job_table(run.name, number, result) for run in runs for number, result in enumerate(run.results)]

@@ -151,7 +151,7 @@ def encode_limits(batch: Batch, chosen: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         float32[B, N, len(LIMIT_INPUTS)] and bool[B, N]; column l - 1 is limit l.
     """
-    limit = torch.arange(1, batch.most_executors + 1, dtype=torch.float32)[None]
+    limit = torch.arange(1, batch.most_executors + 1, dtype=torch.float32, device=chosen.device)[None]
     executors, held = batch.executors[:, None].float(), batch.held[chosen][:, None].float()
     more = (limit - held).clamp(min=1)
     allowed = (limit > held) & (limit <= executors)

@@ -114,7 +114,7 @@ class TeacherNetwork(Normalised):
     def score_candidates(self, batch: Batch, embedding: Embedding) -> Tensor:
         """[B, most_candidates]: score of each candidate; with `none` one column more, that of leaving them idle."""
         node = embedding.node[batch.candidate_node]
-        context = self._context(batch, embedding, torch.arange(len(node)))
+        context = self._context(batch, embedding, torch.arange(len(node), device=node.device))
         scores = self.stage_net(torch.cat([node, context], dim=1)).squeeze(1)
         table = batch.candidate_table(scores, -torch.inf)
         if not self.none:

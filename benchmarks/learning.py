@@ -1,0 +1,74 @@
+"""How a teacher learns: mean objective on the validation episodes against the CPU time spent on training.
+
+    python benchmarks/learning.py --trace TRACE --workloads WORKLOADS --tuned TUNED [--searched FILE ...]
+        [--params STAGE_PARAMS] [--training-seed N] [--json]
+
+The files are those of a scenario's folder below results/; --params takes results/<scenario>/params/teacher.json, else
+the defaults hold. The first compilation of the simulator is not counted. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from clearsched.params import defaults, load_stage
+from clearsched.problems import find_problem
+from clearsched.teacher.experts import find_experts
+from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.run import Training
+from clearsched.teacher.threads import one_thread
+from clearsched.teacher.training import new_network, run, streams
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """A row each check on the validation episodes, and what they are held against."""
+    params = load_stage(arguments.params, "teacher") if arguments.params else defaults()
+    problem = find_problem(params.problem)
+    instance = problem.open(arguments.trace, arguments.workloads)
+    experts = find_experts(instance, params.teacher.clone.policy, arguments.tuned, arguments.searched)
+    # Compiles all that training calls.
+    network = new_network(instance, params.teacher, streams(0, 0)[0])
+    TeacherPolicy(network, problem).run(instance, instance.split("train", 2))
+    lockstep = instance.lockstep(instance.split("train", 1))
+    lockstep.advance()
+    lockstep.ask(experts.cloned.compiled)
+    rows: list[dict[str, Any]] = []
+    whole, start_s = Training.validate, time.process_time()
+
+    def validate(self: Training, where: str) -> float:
+        found = whole(self, where)
+        rows.append({"where": where, "cpu_s": time.process_time() - start_s, "validation": found})
+        return found
+
+    Training.validate = validate  # type: ignore[method-assign]
+    with one_thread():
+        training = run(params, instance, experts, arguments.training_seed)
+    return {"cpu_s": time.process_time() - start_s, "rows": rows, **training.validation_facts()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("trace", "workloads", "tuned"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--searched", type=Path, nargs="*", default=[], help="searched policies that may be cloned")
+    parser.add_argument("--params", type=Path, help="params of the stage teacher")
+    parser.add_argument("--training-seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
+    found = measure(arguments)
+    if arguments.json:
+        print(json.dumps(found, indent=2))
+        return
+    print(f"best heuristic {found['heuristic']:.4f} ({found['best_heuristic']}), cloned policy {found['cloned']:.4f}")
+    print(f"{'where':<36}{'CPU (s)':>10}{'validation':>14}")
+    for row in found["rows"]:
+        print(f"{row['where']:<36}{row['cpu_s']:>10.1f}{row['validation']:>14.4f}")
+    print(f"kept: {found['teacher_is']}, {found['teacher']:.4f}, {found['cpu_s']:.0f} CPU s in all")
+
+
+if __name__ == "__main__":
+    main()

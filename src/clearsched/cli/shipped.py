@@ -1,0 +1,47 @@
+"""`clearsched shipped`: the policies that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearsched.cli.options import print_table
+
+app = typer.Typer(name="shipped", help="Policies that come with the package.", no_args_is_help=True)
+
+Scenario = Annotated[str, typer.Argument(help="Name of the scenario that they were made for.")]
+
+
+@app.command("list")
+def list_() -> None:
+    """List them: scenario, problem, policies."""
+    from clearsched import shipped
+
+    found = [shipped.find(name) for name in shipped.names()]
+    lines = [(entry.name, f"{entry.card['problem']}: {', '.join(entry.policies)}") for entry in found]
+    print_table("Shipped policies", lines or [("none", "")])
+
+
+@app.command()
+def show(scenario: Scenario) -> None:
+    """Check the files of a scenario and print its model card."""
+    from clearsched import shipped
+    from clearsched.shipped.cards import markdown
+
+    found = shipped.find(scenario)
+    for file in found.card["files"]:
+        found.read(file)
+    typer.echo(markdown(dict(found.card)).rstrip("\n"))
+
+
+@app.command()
+def make(
+    scenario: Scenario,
+    results: Annotated[Path, typer.Option(help="Folder of the scenario's results, evaluation included.")],
+) -> None:
+    """Copy searched policies and teacher from results into the package, and write their model card."""
+    from clearsched import shipped
+
+    typer.echo(str(shipped.make(scenario, results)))

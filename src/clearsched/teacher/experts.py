@@ -1,0 +1,89 @@
+"""The policy that the network starts from: the best of the searched policies and the tuned heuristics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+
+from clearsched.errors import ClearschedError
+from clearsched.heuristics.tuning import read_tuned, tuned_heuristic
+from clearsched.problems.policy import CompiledPolicy
+from clearsched.problems.problem import Instance, Measure, Problem
+from clearsched.scorers.policy import ScoredPolicy, load_policy
+
+BEST = "best"
+
+
+class Experts(NamedTuple):
+    """What there is to start from and to be held against."""
+
+    cloned: CompiledPolicy  # searched or heuristic
+    heuristic: CompiledPolicy  # the best tuned one
+
+
+def find_experts(instance: Instance, name: str, tuned: Path, searched: Sequence[Path]) -> Experts:
+    """The policy to clone, and the best tuned heuristic.
+
+    Args:
+        instance: what is scheduled, and its objective.
+        name: `BEST`: of all, the one with the best mean objective on the validation episodes; else a name.
+        tuned: JSON file of the tuned heuristics.
+        searched: JSON files of searched policies.
+
+    Raises:
+        ClearschedError: a file is broken or of another problem or objective, or none holds the policy.
+    """
+    problem, measure = instance.problem, instance.objective
+    policies = {}
+    for path in searched:
+        policy = load_policy(path, problem)
+        if policy.name in policies:
+            raise ClearschedError(f"{path}: a second searched policy with the name {policy.name}: give each one once")
+        policies[policy.name] = (path, policy)
+    if name in policies:
+        chosen = _compiled(policies[name][1])
+    elif name in problem.heuristics:
+        return Experts(tuned_heuristic(problem, name, tuned), _best_heuristic(problem, tuned, name))
+    elif name != BEST:
+        known = ", ".join([BEST, *policies, *problem.heuristics])
+        raise ClearschedError(f"teacher.clone.policy: no searched policy {name!r} was given: there are {known}")
+    best = tuned_heuristic(problem, BEST, tuned)
+    if name == BEST:
+        chosen = best
+        if policies:
+            value, better = _tuned_value(problem, measure, tuned, best.name), (1 if measure.lower_is_better else -1)
+            for path, policy in policies.values():
+                found = _searched_value(measure, path, policy)
+                if better * found < better * value:
+                    chosen, value = _compiled(policy), found
+    return Experts(chosen, best)
+
+
+def _best_heuristic(problem: Problem, tuned: Path, name: str) -> CompiledPolicy:
+    """The best tuned heuristic; where the file does not say which that is, the one of that name."""
+    return tuned_heuristic(problem, BEST if "best" in read_tuned(tuned, problem) else name, tuned)
+
+
+def _compiled(policy: ScoredPolicy) -> CompiledPolicy:
+    return CompiledPolicy(policy.name, "searched", policy.compiled)
+
+
+def _tuned_value(problem: Problem, measure: Measure, tuned: Path, name: str) -> float:
+    found = read_tuned(tuned, problem)
+    values = found.get("validation")
+    value = values.get(name) if isinstance(values, dict) else None
+    if found.get("measure") != measure.name or not _is_number(value):
+        raise ClearschedError(f"{tuned}: does not tell the {measure.name} of {name}; tune them again")
+    return float(value)
+
+
+def _searched_value(measure: Measure, path: Path, policy: ScoredPolicy) -> float:
+    found = policy.evidence.get("validation")
+    if not isinstance(found, dict) or found.get("measure") != measure.name or not _is_number(found.get("value")):
+        raise ClearschedError(f"{path}: validation: does not tell its {measure.name}; search again")
+    return float(found["value"])
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")

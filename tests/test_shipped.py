@@ -1,0 +1,318 @@
+"""Shipped policies: made from results, found, checked, copied out; with small made files in place of a training."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from clearsched import shipped
+from clearsched.cli import app
+from clearsched.errors import ClearschedError
+from clearsched.files import digest_bytes, digest_file, write_json
+from clearsched.params import stage_values, write_stage
+from clearsched.problems import find_problem
+from clearsched.schemas import COMPARISON, LEARNING_CURVE, write_table
+from clearsched.shipped import making, store
+from clearsched.shipped.cards import markdown, thinned
+from stages import stage_params
+
+PROBLEM = find_problem("dag_jobs")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In place of the package's folder."""
+    monkeypatch.setattr(store, "FOLDER", tmp_path / "package")
+    return tmp_path / "package"
+
+
+def filled(schema: pa.Schema, **values: Any) -> dict[str, Any]:
+    """A row of a schema: the given values, and zeros and empty texts for the rest."""
+    empty = {pa.string(): "", pa.bool_(): False}
+    return {field.name: empty.get(field.type, 0) for field in schema} | values
+
+
+def results_of(folder: Path, name: str = "small", source: str = "train") -> Path:
+    """Results as a run leaves them, of a teacher and one family."""
+    results = folder / "results" / name
+    for path, content in (("traces/trace.parquet", b"jobs"), ("traces/workloads.parquet", b"episodes")):
+        (results / path).parent.mkdir(parents=True, exist_ok=True)
+        (results / path).write_bytes(content)
+    common = {"problem": "dag_jobs", "scenario": name}
+    write_json(results / "params/traces.json", common | {"traces": {"source": "tpch-spark"}})
+    write_json(results / "params/workloads.json", common | {"seed": 3, "workload": {"jobs": 2}})
+    write_json(results / "params/teacher.json", common | {"teacher": {"source": source}})
+    inputs = {key: digest_file(results / "traces" / f"{key}.parquet") for key in ("trace", "workloads")}
+    origin = {"provenance": {"version": "1", "params": {}, "inputs": inputs | {"tuned": "0"}}}
+    restarts = [{"seed": seed, "evaluations": 10, "validation": 9.5 + seed, "scorers": {}} for seed in (1, 2)]
+    write_json(results / "search/weights.json", {"kind": "searched", "restarts": restarts} | origin)
+    (results / "search/weights.txt").write_text("a rule")
+    curve = {"restart": [0, 0], "evaluations": [5.0, 10.0], "best_difference": [0.1, -0.05]}
+    pq.write_table(pa.table(curve | {"validation_objective": [None, 9.5]}), results / "search/weights_curve.parquet")
+    (results / "teacher").mkdir(exist_ok=True)
+    (results / "teacher/teacher.safetensors").write_bytes(b"\x00weights")
+    facts = {
+        "seed": 3,
+        "cloned": {"policy": "weights", "settings": {}},
+        "validation": {"measure": "jct_s", "teacher": 9.25},
+    }
+    write_json(results / "teacher/teacher.json", {"kind": "teacher"} | facts | origin)
+    rows = [filled(LEARNING_CURVE, phase="improve", iteration=i, validation_objective=10.0 - i / 50) for i in range(40)]
+    write_table(
+        results / "teacher/learning_curve.parquet", pa.Table.from_pylist(rows, LEARNING_CURVE), LEARNING_CURVE, {}
+    )
+    compared = [
+        filled(
+            COMPARISON, policy=policy, kind=kind, mode="argmax", measure="jct_s", unit="s", mean=mean, reference="fair"
+        )
+        for policy, kind, mean in (
+            ("fair", "heuristic", 11.0),
+            ("weights", "searched", 9.0),
+            ("teacher", "teacher", 8.5),
+        )
+    ]
+    compared.append(filled(COMPARISON, policy="rule_list", kind="student", measure="jct_s"))
+    compared.append(filled(COMPARISON, policy="teacher", kind="teacher", measure="p95_s", mean=77.0))
+    (results / "evaluation").mkdir(exist_ok=True)
+    write_table(results / "evaluation/comparison.parquet", pa.Table.from_pylist(compared, COMPARISON), COMPARISON, {})
+    return results
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def take(name: str, policy: str, results: Path, out: Path) -> list[str]:
+    return shipped.take(
+        name, policy, PROBLEM, results / "traces/trace.parquet", results / "traces/workloads.parquet", out
+    )
+
+
+def test_what_is_made_is_found_and_taken(tmp_path: Path) -> None:
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    assert shipped.names() == ["small"]
+    assert shipped.find("small").policies == ["weights", "teacher"]
+    assert take("small", "teacher", results, tmp_path / "teacher") == []
+    assert take("small", "weights", results, tmp_path / "search") == []
+    for stage in ("teacher", "search"):
+        assert bytes_of(tmp_path / stage) == bytes_of(results / stage)
+
+
+def test_the_card_tells_data_seeds_curve_results_and_command(tmp_path: Path, folder: Path) -> None:
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    text = (folder / "small/card.md").read_text()
+    for part in (
+        digest_bytes(b"jobs"),
+        digest_bytes(b"episodes"),
+        "snakemake --cores 2 --config scenarios='[scenarios/small.yaml]'",
+        "clearsched shipped make small --results results/small",
+        "`tpch-spark` with seed 3",
+        "| teacher | argmax | 8.5 [0, 0] |",
+        "| fair | argmax | 11 [0, 0] |",
+        "| 2 | 10 | 11.5 |",  # a training seed
+        "| improve | 39 | 0 | 9.22 | 0 |",  # the end of the curve
+        "Began as a clone of weights.",
+    ):
+        assert part in text, part
+    assert "rule_list" not in text and "p95_s" not in text  # students are not shipped, the objective is told
+    assert str(tmp_path) not in text
+    assert text.count("| improve |") == 16
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path, folder: Path) -> None:
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    first = bytes_of(folder)
+    shutil.copytree(results, tmp_path / "elsewhere" / "small")
+    (folder / "small/gone.json").write_text("of an older card")
+    shipped.make("small", tmp_path / "elsewhere" / "small")
+    assert bytes_of(folder) == first
+
+
+def test_other_data_are_told_in_words(tmp_path: Path) -> None:
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    (results / "traces/trace.parquet").write_bytes(b"other jobs")
+    (told,) = take("small", "weights", results, tmp_path / "search")
+    assert "trace.parquet is not the data that 'small' was made from" in told and digest_bytes(b"jobs") in told
+    assert (tmp_path / "search/weights.json").is_file()
+
+
+def refusal(name: str, policy: str, results: Path) -> str:
+    """The one line with which a policy is not given; nothing is written."""
+    out = results / "taken"
+    with pytest.raises(ClearschedError) as refused:
+        take(name, policy, results, out)
+    assert not out.exists() and "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_what_is_not_shipped_is_told_with_the_nearest(tmp_path: Path) -> None:
+    results = results_of(tmp_path)
+    assert refusal("small", "teacher", results).endswith("there are none yet: `clearsched shipped make`")
+    shipped.make("small", results)
+    assert refusal("smal", "teacher", results) == "no shipped policies 'smal': known are small; did you mean small?"
+    assert refusal("small", "weight", results).endswith("they hold weights, teacher; did you mean weights?")
+
+
+def test_a_damaged_file_is_not_given(tmp_path: Path, folder: Path) -> None:
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    (folder / "small/teacher.safetensors").write_bytes(b"\x00weighty")
+    assert "teacher.safetensors: changed since card.json was written" in refusal("small", "teacher", results)
+    (folder / "small/teacher.safetensors").unlink()
+    assert "teacher.safetensors: no such file, though card.json lists it" in refusal("small", "teacher", results)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"problem": "deferrable_jobs"}, "they schedule deferrable_jobs, not dag_jobs"),
+        (
+            {"features": {"stage": {"job_age_s": "0"}}},
+            "stage: the feature job_age_s has another meaning",
+        ),
+        ({"features": {"stage": {"gone": "0"}}}, "stage: the feature gone has another meaning"),
+        ({"format": 0}, "of another version of clearsched"),
+    ],
+)
+def test_what_cannot_be_of_use_is_refused(tmp_path: Path, folder: Path, change: dict[str, Any], line: str) -> None:
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    card = json.loads((folder / "small/card.json").read_text())
+    write_json(folder / "small/card.json", card | change)
+    assert line in refusal("small", "weights", results)
+
+
+def test_a_feature_that_is_new_is_no_hindrance(tmp_path: Path, folder: Path) -> None:
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    card = json.loads((folder / "small/card.json").read_text())
+    card["features"]["stage"].popitem()
+    write_json(folder / "small/card.json", card)
+    assert take("small", "weights", results, tmp_path / "search") == []
+
+
+def spoil(results: Path, what: str) -> None:
+    """Make results that can't be shipped."""
+    if what == "data":
+        (results / "traces/workloads.parquet").write_bytes(b"other episodes")
+    elif what == "evaluation":
+        (results / "evaluation/comparison.parquet").unlink()
+    elif what == "large":
+        (results / "teacher/teacher.safetensors").write_bytes(b"0" * making.MOST_BYTES)
+    elif what == "empty":
+        shutil.rmtree(results / "teacher")
+        shutil.rmtree(results / "search")
+    elif what == "unevaluated":
+        (results / "search/other.json").write_bytes((results / "search/weights.json").read_bytes())
+        (results / "search/other.txt").write_text("a rule")
+        shutil.copy(results / "search/weights_curve.parquet", results / "search/other_curve.parquet")
+    elif what == "no params":
+        (results / "params/workloads.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("what", "line"),
+    [
+        ("data", "made from another workloads than lies beside it: run snakemake"),
+        ("evaluation", "comparison.parquet: no such file: the policies have no test result"),
+        ("large", "1,000,000 bytes: a shipped file has less than 1,000,000"),
+        ("empty", "neither searched policies nor a teacher"),
+        ("unevaluated", "other was not evaluated: add it to evaluation.policies"),
+        ("no params", "no results of a scenario: params/workloads.json is missing"),
+    ],
+)
+def test_results_that_can_not_be_shipped(tmp_path: Path, folder: Path, what: str, line: str) -> None:
+    results = results_of(tmp_path)
+    spoil(results, what)
+    with pytest.raises(ClearschedError) as refused:
+        shipped.make("small", results)
+    assert line in str(refused.value) and "\n" not in str(refused.value)
+    assert not folder.exists()
+
+
+def test_results_of_another_scenario_or_of_shipped_policies(tmp_path: Path) -> None:
+    with pytest.raises(ClearschedError, match="results of the scenario 'small', not 'large'"):
+        shipped.make("large", results_of(tmp_path))
+    with pytest.raises(ClearschedError, match=r"teacher\.source is shipped: there is nothing new to ship"):
+        shipped.make("again", results_of(tmp_path, "again", source="shipped"))
+
+
+def test_the_command_line(tmp_path: Path, folder: Path) -> None:
+    results = results_of(tmp_path)
+    runner = CliRunner()
+    assert "none" in runner.invoke(app, ["shipped", "list"]).output
+    made = runner.invoke(app, ["shipped", "make", "small", "--results", str(results)])
+    assert made.exit_code == 0 and made.output.strip() == str(folder / "small")
+    listed = runner.invoke(app, ["shipped", "list"]).output
+    assert "small" in listed and "dag_jobs: weights, teacher" in listed
+    shown = runner.invoke(app, ["shipped", "show", "small"])
+    assert shown.output == (folder / "small/card.md").read_text()
+    (folder / "small/weights.txt").write_text("another rule")
+    damaged = runner.invoke(app, ["shipped", "show", "small"])
+    assert isinstance(damaged.exception, ClearschedError) and "weights.txt: changed" in str(damaged.exception)
+
+
+def test_a_curve_is_thinned_from_its_first_row_to_its_last() -> None:
+    rows = [{"iteration": i, "validation_objective": None if i % 2 else float(i)} for i in range(101)]
+    kept = thinned(rows, ["iteration"], most=6)
+    assert kept == [[0], [20], [40], [60], [80], [100]]
+    assert thinned(rows[:3], ["iteration"]) == [[0], [1], [2]]  # too few were checked: all rows
+
+
+def test_what_the_package_holds_is_whole() -> None:
+    """Every shipped folder: its files as the card has them, its page as the card says, no feature that has changed."""
+    package = Path(store.__file__).parent
+    for path in package.glob(f"*/{store.CARD}"):
+        entry = shipped.Shipped(path.parent.name, path.parent, json.loads(path.read_text()))
+        for file in entry.card["files"]:
+            assert len(entry.read(file)) < making.MOST_BYTES
+        assert (path.parent / "card.md").read_text() == markdown(dict(entry.card))
+        store.check(entry, find_problem(entry.card["problem"]))
+
+
+def test_a_search_may_take_what_is_shipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The files of the results are those of the package; other data are warned of, and nothing is searched."""
+    from clearsched import search
+
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    data = [results / "traces/trace.parquet", results / "traces/workloads.parquet", tmp_path / "no tuned heuristics"]
+    for given in ({"shipped": "small"}, {"shipped": "smal"}):
+        params = stage_params(search={"source": "shipped"} | given)
+        if given["shipped"] == "smal":
+            with pytest.raises(ClearschedError, match="did you mean small"):
+                search.run(params, "weights", *data, tmp_path / "none")
+            continue
+        assert search.run(params, "weights", *data, tmp_path / "out") == tmp_path / "out/weights.json"
+        assert bytes_of(tmp_path / "out") == bytes_of(results / "search")
+        assert capsys.readouterr().err == ""
+    with pytest.raises(ClearschedError, match="no shipped policies 'test'"):  # the run's own name
+        search.run(stage_params(search={"source": "shipped"}), "weights", *data, tmp_path / "none")
+    data[1].write_bytes(b"other episodes")
+    search.run(stage_params(search={"source": "shipped", "shipped": "small"}), "weights", *data, tmp_path / "out")
+    assert capsys.readouterr().err.startswith("clearsched: warning: ")
+
+
+def test_a_teacher_may_be_taken_from_what_is_shipped(tmp_path: Path) -> None:
+    """Its files are those of the package, byte for byte, through the command that the workflow calls."""
+    results = results_of(tmp_path)
+    shipped.make("small", results)
+    params = stage_params(teacher={"source": "shipped", "shipped": "small"})
+    write_stage(stage_values(params, "teacher"), "teacher", tmp_path / "teacher.json")
+    arguments = ["teacher", "train", "--params", str(tmp_path / "teacher.json"), "--tuned", "none"]
+    for data in ("trace", "workloads"):
+        arguments += [f"--{data}", str(results / "traces" / f"{data}.parquet")]
+    run = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "out")])
+    assert run.exit_code == 0, run.output
+    assert bytes_of(tmp_path / "out") == bytes_of(results / "teacher")

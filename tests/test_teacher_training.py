@@ -1,0 +1,466 @@
+"""Training the teacher: killed and resumed, diverged, several seeds, what it starts from, an optimum that it finds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from clearsched import teacher
+from clearsched.errors import ClearschedError
+from clearsched.files import write_json
+from clearsched.problems.dag_jobs.graph import join
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload
+from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.problems.dag_jobs.workloads import build
+from clearsched.problems.set_network import SetNetwork
+from clearsched.scorers.formula import WeightedSum
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.teacher import baselines, policy_gradient, resuming, sampling, training
+from clearsched.teacher.devices import moved
+from clearsched.teacher.experts import find_experts
+from clearsched.teacher.imitation import clone
+from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.policy_gradient import Improving
+from clearsched.teacher.resuming import Checkpoints, Snapshot
+from clearsched.teacher.sampling import Scope
+from clearsched.teacher.settings import CloneParams, ImproveParams
+from clearsched.teacher.steps import divergence
+from stages import stage_params
+from toys import stage, toy_trace, toy_workload
+
+SECOND = {"first_wave": 1200, "rest_wave": 1000, "fresh": 2000}
+TRACE = toy_trace([[stage(3, **SECOND), stage(4, [0], **SECOND)], [stage(20, **SECOND), stage(1, [0], **SECOND)]])
+OUTPUTS = ["learning_curve.parquet", "teacher.json", "teacher.safetensors"]
+
+
+def params(**sections: Any) -> Any:
+    """Two rounds of two epochs, then four iterations; a checkpoint wherever there can be one."""
+    improve = {"iterations": 4, "sequences": 2, "rollouts": 2, "validate_every": 2, "anchor": 0.1, "epochs": 2}
+    return stage_params(
+        seed=5,
+        workload={
+            "executors": 4,
+            "jobs": 5,
+            "moving_delay_s": 0.5,
+            "episodes": {"train": 4, "validation": 3, "test": 1},
+        },
+        teacher={
+            "network": {"embedding": 4, "hidden": 8, "rounds": 2},
+            "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "dagger_rounds": 1, "tolerance": None},
+            "improve": improve | sections.pop("improve", {}),
+            "checkpoint_s": 0.0,
+            **sections,
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Trace, workloads and tuned heuristics."""
+    folder = tmp_path_factory.mktemp("inputs")
+    trace, workloads, tuned = (folder / name for name in ("trace.parquet", "workloads.parquet", "tuned.json"))
+    write_trace(trace, TRACE)
+    build(params(), trace, workloads)
+    told = {"problem": "dag_jobs", "measure": "jct_s", "best": "capped_srpt", "capped_srpt": {"p": 0.5, "m": 2.0}}
+    write_json(tuned, told | {"validation": {"capped_srpt": 12.0}})
+    return [trace, workloads, tuned]
+
+
+def opened(inputs: list[Path]) -> Any:
+    return PROBLEM.open(*inputs[:2])
+
+
+@pytest.fixture(scope="module")
+def trained(inputs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("teacher")
+    teacher.train(params(), *inputs, [], folder)
+    assert sorted(path.name for path in folder.iterdir()) == OUTPUTS, "the checkpoint is gone"
+    return folder
+
+
+def same(one: Path, two: Path) -> bool:
+    return all((one / name).read_bytes() == (two / name).read_bytes() for name in OUTPUTS)
+
+
+# Killed and resumed
+
+
+class Killed(Exception):
+    """In place of the signal."""
+
+
+def killed_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends as the checkpoint of that number has been written."""
+    whole, written = Checkpoints.save_if_due, iter(range(1, 1000))
+
+    def save(self: Checkpoints, take: Callable[[], Snapshot]) -> None:
+        whole(self, take)
+        assert self.path.is_file()
+        if next(written) == count:
+            raise Killed
+
+    monkeypatch.setattr(Checkpoints, "save_if_due", save)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
+def test_a_training_goes_on_where_it_was_killed(
+    inputs: list[Path], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """In a round of cloning, between two rounds, in a round of DAgger, before and between iterations."""
+    with monkeypatch.context() as patch:
+        killed_after(count, patch)
+        with pytest.raises(Killed):
+            teacher.train(params(), *inputs, [], tmp_path)
+    assert not (tmp_path / "teacher.json").exists()
+    steps = []
+    epoch = training.run_clone.__globals__["Cloning"].run_round
+    monkeypatch.setattr(
+        training.run_clone.__globals__["Cloning"], "run_round", lambda self: steps.append(self.number) or epoch(self)
+    )
+    teacher.train(params(), *inputs, [], tmp_path)
+    assert same(tmp_path, trained)
+    assert sorted(path.name for path in tmp_path.iterdir()) == OUTPUTS
+    assert steps == {1: [0, 1], 2: [1], 3: [1]}.get(count, []), "what was done is not done again"
+
+
+@pytest.mark.slow
+def test_a_training_survives_kill_9(inputs: list[Path], trained: Path, tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from clearsched import teacher\n"
+        "from clearsched.teacher.resuming import Checkpoints; import test_teacher_training as t\n"
+        "whole, left = Checkpoints.save_if_due, [int(sys.argv[1])]\n"
+        "def save(self, take):\n"
+        "    whole(self, take); left[0] -= 1\n"
+        "    if left[0] == 0: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "Checkpoints.save_if_due = save\n"
+        "teacher.train(t.params(), *map(Path, sys.argv[2:5]), [], Path(sys.argv[5]))\n"
+    )
+    for left, expected in ((2, -9), (4, -9), (1000, 0)):
+        command = [sys.executable, "-c", code, str(left), *map(str, inputs), str(tmp_path)]
+        assert subprocess.run(command, check=False, cwd=Path(__file__).parent).returncode == expected
+    assert same(tmp_path, trained)
+
+
+def test_a_checkpoint_of_another_training_is_ignored(tmp_path: Path) -> None:
+    snapshot = Snapshot({"a": torch.tensor([1.0, 2.0])}, {"at": 3, "state": 2**100, "value": 0.1})
+    checkpoints = Checkpoints(tmp_path, "one", 0.0)
+    assert checkpoints.load() is None
+    checkpoints.save_if_due(lambda: snapshot)
+    found = Checkpoints(tmp_path, "one", 0.0).load()
+    assert found is not None
+    assert (found.facts, found.tensors["a"].tolist()) == (snapshot.facts, [1.0, 2.0])
+    assert Checkpoints(tmp_path, "two", 0.0).load() is None
+    checkpoints.path.write_bytes(checkpoints.path.read_bytes()[:-3])
+    assert checkpoints.load() is None, "a broken one too"
+    checkpoints.clear()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_clock_decides_only_when_a_checkpoint_is_written(tmp_path: Path) -> None:
+    Checkpoints(tmp_path, "one", 1000.0).save_if_due(lambda: pytest.fail("not due"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_generator_and_an_optimiser_read_back() -> None:
+    generator = np.random.default_rng(3)
+    state = json.loads(json.dumps(resuming.state_of(generator)))
+    expected = generator.random(5).tolist()
+    resuming.restore_generator(generator, state)
+    assert generator.random(5).tolist() == expected
+    runs = []
+    for resumed in (False, True):
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(3, 1)
+        optimiser = torch.optim.Adam(layer.parameters(), lr=0.1)
+        for step in range(6):
+            if resumed and step == 3:
+                tensors = {k: v.clone() for k, v in resuming.optimiser_tensors(optimiser).items()}
+                optimiser = torch.optim.Adam(layer.parameters(), lr=0.1)
+                resuming.restore_optimiser(optimiser, tensors)
+            optimiser.zero_grad()
+            layer(torch.full((1, 3), float(step))).sum().pow(2).backward()
+            optimiser.step()
+        runs.append(layer.weight.tolist())
+    assert runs[0] == runs[1]
+
+
+# Diverged
+
+
+def test_a_loss_that_is_no_number_stops_with_one_line(
+    inputs: list[Path], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    whole = policy_gradient.update
+    monkeypatch.setattr(policy_gradient, "update", lambda *given: (np.nan, whole(*given)[1]))
+    found = teacher.train(params(), *inputs, [], tmp_path)
+    told = [line for line in capsys.readouterr().err.splitlines() if "stopped" in line]
+    assert len(told) == 1 and "the loss is not finite; kept: clone, round" in told[0]
+    assert found["stopped"] == "the loss is not finite"
+    assert found["validation"]["teacher_is"].startswith("clone")
+    teacher.load_policy(tmp_path / "teacher.safetensors")
+
+
+def test_a_cloning_that_comes_to_nothing_is_an_error(
+    inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from clearsched.teacher import imitation
+
+    whole = imitation.imitation_loss
+    monkeypatch.setattr(imitation, "imitation_loss", lambda *given: (whole(*given)[0] * np.nan, whole(*given)[1]))
+    with pytest.raises(ClearschedError, match=r"the loss is not finite: nothing to keep"):
+        teacher.train(params(), *inputs, [], tmp_path)
+    assert not (tmp_path / "teacher.json").exists()
+
+
+def test_twice_the_clone_is_too_bad(inputs: list[Path]) -> None:
+    instance = opened(inputs)
+    experts = find_experts(instance, "best", inputs[2], [])
+    network = training.new_network(instance, params().teacher, np.random.default_rng(0))
+    run = training.Training(instance, instance.split("validation"), network, experts)
+    run.clone = run.reference
+    run.check_validation(1.9 * run.reference)
+    with pytest.raises(training.Diverged, match="that of the clone was"):
+        run.check_validation(2.1 * run.reference)
+
+
+# What it starts from
+
+
+def searched(folder: Path, value: float, name: str = "weights", measure: str = "jct_s") -> Path:
+    """The smallest job first, all executors to it, as the search would write it."""
+    policy = ScoredPolicy(
+        name,
+        PROBLEM,
+        {"stage": WeightedSum({"job_work_left_s": -1.0}), "limit": WeightedSum({"constant": 1.0})},
+        evidence={"validation": {"measure": measure, "episodes": 3, "value": value, "heuristic": 12.0}},
+        kind="searched",
+    )
+    policy.write(folder / f"{name}.json")
+    return folder / f"{name}.json"
+
+
+def test_the_best_on_validation_is_cloned(inputs: list[Path], tmp_path: Path) -> None:
+    def cloned(name: str, *files: Path) -> tuple[str, str, str]:
+        found = find_experts(opened(inputs), name, inputs[2], files)
+        return found.cloned.name, found.cloned.kind, found.heuristic.name
+
+    good, bad = searched(tmp_path, 11.0), searched(tmp_path, 13.0, "stay_and_move")
+    assert cloned("best") == ("capped_srpt", "heuristic", "capped_srpt")
+    assert cloned("best", bad) == ("capped_srpt", "heuristic", "capped_srpt")
+    assert cloned("best", bad, good) == ("weights", "searched", "capped_srpt")
+    assert cloned("stay_and_move", bad, good) == ("stay_and_move", "searched", "capped_srpt")
+    assert cloned("capped_srpt", bad, good) == ("capped_srpt", "heuristic", "capped_srpt")
+
+
+def test_what_cannot_be_cloned_is_told_in_one_line(inputs: list[Path], tmp_path: Path) -> None:
+    good, other = searched(tmp_path, 11.0), searched(tmp_path, 11.0, "stay_and_move", measure="makespan_s")
+    for name, files, message in (
+        ("small_network", [good], "no searched policy 'small_network' was given: there are best, weights, fifo"),
+        ("best", [other], "validation: does not tell its jct_s; search again"),
+        ("best", [good, good], "a second searched policy with the name weights"),
+    ):
+        with pytest.raises(ClearschedError, match=message) as caught:
+            find_experts(opened(inputs), name, inputs[2], files)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_searched_policy_is_cloned_and_told(inputs: list[Path], tmp_path: Path) -> None:
+    found = teacher.train(params(), *inputs, [searched(tmp_path, 11.0)], tmp_path / "out")
+    assert (found["cloned"]["policy"], found["cloned"]["kind"]) == ("weights", "searched")
+    assert found["validation"]["best_heuristic"] == "capped_srpt"
+    assert set(found["provenance"]["inputs"]) == {"trace", "workloads", "tuned", "searched/weights"}
+
+
+# Seeds
+
+
+def test_training_seeds_differ_and_the_best_is_chosen(inputs: list[Path], trained: Path, tmp_path: Path) -> None:
+    other = tmp_path / "1"
+    teacher.train(params(), *inputs, [], other, 1)
+    assert (other / OUTPUTS[2]).read_bytes() != (trained / OUTPUTS[2]).read_bytes()
+    chosen = teacher.choose([trained, other], tmp_path / "out")
+    values = [entry["teacher"] for entry in chosen["seeds"]]
+    assert [entry["training_seed"] for entry in chosen["seeds"]] == [0, 1]
+    best = (trained, other)[int(np.argmin(values))]
+    assert chosen["validation"]["teacher"] == min(values)
+    assert (tmp_path / "out" / OUTPUTS[2]).read_bytes() == (best / OUTPUTS[2]).read_bytes()
+    teacher.load_policy(tmp_path / "out" / "teacher.safetensors")
+
+
+def test_a_choice_among_strangers_is_refused(trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(ClearschedError, match="no folder"):
+        teacher.choose([], tmp_path)
+    facts = json.loads((trained / "teacher.json").read_text())
+    write_json(tmp_path / "a" / "teacher.json", facts | {"seed": 6})
+    with pytest.raises(ClearschedError, match="trained on other inputs than"):
+        teacher.choose([trained, tmp_path / "a"], tmp_path / "out")
+    write_json(tmp_path / "a" / "teacher.json", {"problem": "dag_jobs"})
+    with pytest.raises(ClearschedError, match="does not tell how its teacher does on validation"):
+        teacher.choose([trained, tmp_path / "a"], tmp_path / "out")
+
+
+# Devices and metrics
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_told_in_one_line(inputs: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(ClearschedError, match=r"^teacher\.device: cuda: torch finds no GPU here: write auto or cpu$"):
+        teacher.train(params(device="cuda"), *inputs, [], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_of_a_network_runs_on_another_device() -> None:
+    """The device `meta` computes nothing, but refuses what mixes devices, as a GPU would."""
+    simulation = Simulation(compile_profiles(TRACE), toy_workload([0, 0, 0], 4, profile=[0, 1, 0]))
+    assert simulation.advance()
+    graph = join([simulation.observe()])
+    sizes = {"embedding": 4, "hidden": 8, "rounds": 2}
+    names = tuple(feature.name for feature in PROBLEM.choices[0].features)
+    for network in (PROBLEM.network(sizes, True), SetNetwork(names, 4, 8, none=True, levels=True)):
+        batch = moved(network.encode(graph), torch.device("meta"))
+        there = network.to("meta")
+        embedding = there.embed(batch)
+        scores = there.score_candidates(batch, embedding)
+        assert scores.device.type == "meta"
+        if isinstance(network, SetNetwork):
+            continue  # its number of levels is read from the batch, which `meta` does not hold
+        assert there.score_levels(batch, embedding, batch.first_candidate).device.type == "meta"
+
+
+def test_metrics_are_written_as_training_goes(inputs: list[Path], trained: Path, tmp_path: Path) -> None:
+    pytest.importorskip("dvclive")
+    teacher.train(params(live=True), *inputs, [], tmp_path)
+    rows = (tmp_path / "live/plots/metrics/improve/loss.tsv").read_text().splitlines()
+    assert len(rows) == 1 + 4
+    assert same(tmp_path, trained), "results do not depend on it"
+
+
+def test_metrics_without_dvclive_are_an_error(
+    inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "dvclive", None)
+    with pytest.raises(ClearschedError, match=r"teacher\.live: needs DVCLive: pip install 'clearsched\[live\]'"):
+        teacher.train(params(live=True), *inputs, [], tmp_path)
+
+
+# Advantages
+
+
+def finished(arrival_ms: list[int], completion_ms: list[int]) -> EpisodeResult:
+    return EpisodeResult(np.array(arrival_ms), np.array(completion_ms), 0, 0)
+
+
+def test_a_cut_return_is_the_integral_until_the_cut() -> None:
+    """Jobs in the system over [0, 3 s] and [1 s, 4 s], cut at 2 s."""
+    result, times = finished([0, 1000], [3000, 4000]), np.array([0.0, 0.5, 1.5, 2.0, 3.0])
+    np.testing.assert_allclose(baselines.cost_until(result, times, np.inf, 2.0), [-3, -2.5, -1, 0, 0])
+    until = baselines.cost_until(result, np.array([0.5]), 1.5, 2.0)[0]
+    clock = np.linspace(0.5, 2, 1_000_001)
+    jobs = 1 + (clock >= 1)
+    assert until == pytest.approx(-np.trapezoid(np.exp(-(clock - 0.5) / 1.5) * jobs, clock), rel=1e-5)
+
+
+def test_a_reward_less_its_mean_changes_nothing_where_rollouts_are_cut_together() -> None:
+    """Decima's differential reward: the rate that is subtracted is the same for all rollouts of an episode."""
+    times, end_s, rate = np.array([0.0, 1.0]), 2.5, 0.7
+    plain = [finished([0, 1000], ends) for ends in ([3000, 4000], [2000, 6000])]
+
+    class Differential:
+        def __init__(self, result: EpisodeResult) -> None:
+            self.result = result
+
+        def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
+            return self.result.cost_to_go(times_s, horizon_s) + rate * horizon_s  # the integral of a constant rate
+
+    less = [Differential(result) for result in plain]
+    for one, two in zip(
+        baselines.group_advantages([times] * 2, plain, 2.0, end_s),
+        baselines.group_advantages([times] * 2, less, 2.0, end_s),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, two)
+
+
+def test_generalised_advantages() -> None:
+    """An infinite trace leaves them as they are; a trace of no time leaves the surprise of each decision alone."""
+    generator = np.random.default_rng(0)
+    times = [np.array([0.0, 1.0, 3.0]), np.array([0.5, 2.0])]
+    own = generator.normal(size=5)
+    np.testing.assert_allclose(baselines.generalised(own, times, 2.0, np.inf), own)
+    alone = baselines.generalised(own, times, 2.0, 1e-9)
+    assert alone[0] == pytest.approx(own[0] - np.exp(-1 / 2) * own[1])
+    assert alone[1] == pytest.approx(own[1] - np.exp(-2 / 2) * own[2])
+    assert (alone[2], alone[4]) == (pytest.approx(own[2]), pytest.approx(own[4]))
+    some = baselines.generalised(own, times, 2.0, 4.0)
+    assert some[0] == pytest.approx(alone[0] + np.exp(-1 / 2 - 1 / 4) * some[1])
+
+
+def test_divergence_is_that_of_kullback_and_leibler() -> None:
+    one = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]).log()
+    two = torch.tensor([[0.25, 0.75, 0.0], [1.0, 0.0, 0.0]]).log()
+    found = divergence(one, two)
+    assert found.tolist() == pytest.approx([0.5 * np.log(2) + 0.5 * np.log(2 / 3), 0.0], abs=1e-6)
+
+
+def test_rollouts_are_cut_together() -> None:
+    """Of an episode that is cut, no decision after the cut is learned from, and the expert ends it."""
+    instance = DagJobsInstance(compile_profiles(TRACE))
+    episodes = [toy_workload([0, 1000, 2000, 9000], 4, profile=[0, 1, 0, 1], seed=seed) for seed in range(3)]
+    network = PROBLEM.network({"embedding": 4, "hidden": 8, "rounds": 2}, True)
+    expert = heuristic("capped_srpt", p=0.5, m=2.0).compiled
+    drawn = sampling.collect(network, instance, episodes, 3, np.random.default_rng(1), Scope(5.0, 3.0, 4.0, expert))
+    ends_s = np.repeat(np.random.default_rng(1).exponential(4.0, 3), 3)
+    times_s, which = drawn.steps.time_s, drawn.steps.episode
+    assert drawn.mean_objective is None
+    assert set(which) == set(range(9))
+    first = np.concatenate([[True], np.diff(which) > 0])
+    assert np.all((times_s < ends_s[which]) | first)
+    whole = sampling.roll_out(network, instance, [episodes[0]], np.random.default_rng(1))[0]
+    assert times_s.max() < whole.time_s.max() or ends_s.max() > whole.time_s.max()
+
+
+# An optimum
+
+
+def test_the_network_finds_shortest_job_first() -> None:
+    """Jobs of one stage, all there at the start, one executor: the shortest first is best (Smith 1956).
+
+    The network starts from a clone of FIFO and is told of jobs only what it sees.
+    """
+    second = {"first_wave": 1000, "rest_wave": 1000, "fresh": 1000}
+    sizes_s = np.array([1, 2, 4, 8, 16])
+    instance = DagJobsInstance(compile_profiles(toy_trace([[stage(int(size), **second)] for size in sizes_s])))
+    generator = np.random.default_rng(0)
+
+    def episode() -> Workload:
+        which = generator.integers(len(sizes_s), size=6)
+        return toy_workload([0] * 6, 1, profile=which.tolist(), moving_delay_ms=0, idling=False)
+
+    def best_s(drawn: Workload) -> float:
+        return float(np.cumsum(np.sort(sizes_s[drawn.profile])).mean())
+
+    train, fresh = [episode() for _ in range(32)], [episode() for _ in range(32)]
+    optimum = np.mean([best_s(drawn) for drawn in fresh])
+    torch.manual_seed(0)
+    network = PROBLEM.network({"embedding": 4, "hidden": 16, "rounds": 1}, False)
+    fifo = heuristic("fifo")
+    clone(network, instance, train[:16], fifo.compiled, CloneParams(epochs=4, dagger_rounds=0), generator)
+    mean = [np.mean([result.avg_jct_s for result in fifo.run(instance, fresh)])]
+    network.soften(5.0)
+    settings = ImproveParams(iterations=30, sequences=16, rollouts=8, learning_rate=0.01, batch_size=256)
+    for _ in Improving(network, instance, train, settings, generator, float(mean[0])).run():
+        pass
+    mean.append(np.mean([result.avg_jct_s for result in TeacherPolicy(network, PROBLEM).run(instance, fresh)]))
+    assert mean[0] > 1.2 * optimum
+    assert mean[1] < 1.005 * optimum

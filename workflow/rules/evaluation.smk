@@ -9,6 +9,7 @@ rule evaluation_run:
         tuned="<results>/heuristics/tuned.json",
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
+        seeds=rules.teacher_choose.input.weights,
         searched=expand("<results>/search/{family}.json", family=FAMILIES),
         students=expand("<results>/students/{student}.json", student=STUDENTS),
         decisions="<results>/decisions/decisions.parquet",
@@ -36,10 +37,11 @@ rule evaluation_run:
     params:
         students=lambda wildcards, input: [part for path in input.students for part in ("--student", path)],
         searched=lambda wildcards, input: [part for path in input.searched for part in ("--searched", path)],
+        seeds=lambda wildcards, input: [part for path in input.seeds for part in ("--teacher-seed", path)],
         folder=lambda wildcards, output: Path(output.metrics).parent,
     message:
         "comparison of all policies"
     shell:
         "clearsched evaluation run --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
-        " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.searched:q} {params.students:q} --decisions {input.decisions:q}"
-        " --out {params.folder:q} > {log:q} 2>&1"
+        " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.seeds:q} {params.searched:q} {params.students:q}"
+        " --decisions {input.decisions:q} --out {params.folder:q} > {log:q} 2>&1"

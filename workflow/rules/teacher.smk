@@ -1,4 +1,6 @@
-# The graph network: a clone of the best heuristic, improved by policy gradient.
+# The graph network: a clone of the best policy known, improved by policy gradient; a job a training seed.
+
+TRAINING_SEEDS = range(PARAMS.teacher.seeds)
 
 
 rule teacher_train:
@@ -7,23 +9,55 @@ rule teacher_train:
         trace="<results>/traces/trace.parquet",
         workloads="<results>/traces/workloads.parquet",
         tuned="<results>/heuristics/tuned.json",
+        searched=expand("<results>/search/{family}.json", family=FAMILIES),
         code=code_of("teacher_train"),
+    output:
+        weights="<results>/teacher/seeds/{training_seed}/teacher.safetensors",
+        settings="<results>/teacher/seeds/{training_seed}/teacher.json",
+        learning_curve="<results>/teacher/seeds/{training_seed}/learning_curve.parquet",
+    log:
+        "<logs>/teacher_train_{training_seed}.log",
+    benchmark:
+        "<benchmarks>/teacher_train_{training_seed}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        searched=lambda wildcards, input: [part for path in input.searched for part in ("--searched", path)],
+        folder=lambda wildcards, output: Path(output.weights).parent,
+    message:
+        "training of the teacher, training seed {wildcards.training_seed}"
+    shell:
+        "clearsched teacher train --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
+        " --tuned {input.tuned:q} {params.searched:q} --training-seed {wildcards.training_seed}"
+        " --out {params.folder:q} > {log:q} 2>&1"
+
+
+rule teacher_choose:
+    input:
+        weights=expand("<results>/teacher/seeds/{training_seed}/teacher.safetensors", training_seed=TRAINING_SEEDS),
+        settings=expand("<results>/teacher/seeds/{training_seed}/teacher.json", training_seed=TRAINING_SEEDS),
+        learning_curves=expand(
+            "<results>/teacher/seeds/{training_seed}/learning_curve.parquet", training_seed=TRAINING_SEEDS
+        ),
+        code=code_of("teacher_choose"),
     output:
         weights="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
         learning_curve="<results>/teacher/learning_curve.parquet",
     log:
-        "<logs>/teacher_train.log",
+        "<logs>/teacher_choose.log",
     benchmark:
-        "<benchmarks>/teacher_train.tsv"
-    threads: 2
+        "<benchmarks>/teacher_choose.tsv"
+    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=1000,
+        runtime=5,
     params:
+        folders=lambda wildcards, input: [Path(weights).parent for weights in input.weights],
         folder=lambda wildcards, output: Path(output.weights).parent,
     message:
-        "training of the teacher"
+        "choice among the training seeds of the teacher"
     shell:
-        "clearsched teacher train --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
-        " --tuned {input.tuned:q} --out {params.folder:q} > {log:q} 2>&1"
+        "clearsched teacher choose {params.folders:q} --out {params.folder:q} > {log:q} 2>&1"

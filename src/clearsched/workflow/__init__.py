@@ -75,6 +75,8 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
     if stage == "figures":  # drawn from files: nothing runs, so that of what draws them a part is enough
         looks = _of(problem, "measures", "heuristics", "figures")
         return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
+    if rule == "teacher_choose":
+        return code_of(["clearsched.teacher:choose", *_of(problem, "measures")])
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
     entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics]
     if stage == "search":

@@ -31,7 +31,7 @@ from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Semantics, Simulation, Workload
 from clearsched.problems.dag_jobs.simulator.state import NONE
-from clearsched.problems.dag_jobs.traces import Trace, load, tpch_spark
+from clearsched.problems.dag_jobs.traces import Trace, load, write_trace
 from clearsched.problems.dag_jobs.workloads import build
 from clearsched.registration import DAG_JOBS
 from toys import stage, toy_trace, toy_workload
@@ -349,7 +349,9 @@ DRAWN = [
 def test_episodes_are_drawn_as_those_of_workloads(options: dict[str, Any], tmp_path: Path) -> None:
     """The same stream gives the same episode, to the bit: there is one way to draw them."""
     given = {"workload": {**options, "executors": 7, "jobs": 9, "episodes": {"train": 16}}}
-    wanted, *_ = build(parse(given, "test"), ROOT / tpch_spark.EMBEDDED, tmp_path / "drawn.parquet").split("train")
+    trace = tmp_path / "trace.parquet"
+    write_trace(trace, load("tpch-spark"))  # the settings' own default
+    wanted, *_ = build(parse(given, "test"), trace, tmp_path / "drawn.parquet").split("train")
     drawn = Settings(num_executors=7, jobs=9, **options).draw(np.random.default_rng([1, 0, 0]))
     assert drawn.profile.tolist() == wanted.profile.tolist()
     assert drawn.arrival_ms.tolist() == wanted.arrival_ms.tolist()

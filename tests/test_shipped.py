@@ -60,10 +60,12 @@ def results_of(folder: Path, name: str = "small", source: str = "train") -> Path
     (results / "teacher/teacher.safetensors").write_bytes(b"\x00weights")
     facts = {
         "seed": 3,
+        "training_seed": 1,
         "cloned": {"policy": "weights", "settings": {}},
         "validation": {"measure": "jct_s", "teacher": 9.25},
+        "seeds": [{"training_seed": seed, "clone": 9.75, "teacher": 9.5 - seed / 4} for seed in (0, 1)],
     }
-    write_json(results / "teacher/teacher.json", {"kind": "teacher"} | facts | origin)
+    write_json(results / "teacher/teacher.json", {"kind": "teacher", "problem": "dag_jobs"} | facts | origin)
     rows = [filled(LEARNING_CURVE, phase="improve", iteration=i, validation_objective=10.0 - i / 50) for i in range(40)]
     write_table(
         results / "teacher/learning_curve.parquet", pa.Table.from_pylist(rows, LEARNING_CURVE), LEARNING_CURVE, {}
@@ -118,7 +120,8 @@ def test_the_card_tells_data_seeds_curve_results_and_command(tmp_path: Path, fol
         "`tpch-spark` with seed 3",
         "| teacher | argmax | 8.5 [0, 0] |",
         "| fair | argmax | 11 [0, 0] |",
-        "| 2 | 10 | 11.5 |",  # a training seed
+        "| 2 | 10 | 11.5 |",  # a training seed of the search
+        "| 1 | 9.75 | 9.25 |",  # of the teacher
         "| improve | 39 | 0 | 9.22 | 0 |",  # the end of the curve
         "Began as a clone of weights.",
     ):
@@ -316,3 +319,6 @@ def test_a_teacher_may_be_taken_from_what_is_shipped(tmp_path: Path) -> None:
     run = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "out")])
     assert run.exit_code == 0, run.output
     assert bytes_of(tmp_path / "out") == bytes_of(results / "teacher")
+    chosen = CliRunner().invoke(app, ["teacher", "choose", str(tmp_path / "out"), "--out", str(tmp_path / "chosen")])
+    assert chosen.exit_code == 0, chosen.output
+    assert bytes_of(tmp_path / "chosen") == bytes_of(results / "teacher")  # it still tells what it was chosen from

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pytest
 
 from clearsched.errors import ClearschedError
-from clearsched.files import digest_bytes
+from clearsched.files import digest_bytes, digest_file
 from clearsched.params import Params, parse
 from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.problem import heuristic
@@ -30,7 +30,7 @@ from clearsched.problems.dag_jobs.workloads import (
     read_episode,
     read_workloads,
 )
-from toys import stage, toy_rows, toy_trace
+from toys import micro_trace, stage, toy_rows, toy_trace
 
 TRACE = toy_trace([[stage(2), stage(1, [0])], [stage(3)]])
 SMALL = {"executors": 4, "jobs": 5, "moving_delay_s": 0.1, "episodes": {"train": 4, "validation": 3, "test": 2}}
@@ -158,8 +158,6 @@ def test_rows_are_in_order(trace_path: Path) -> None:
 
 # As before ---------------------------------------------------------------------------------------------------------
 
-EMBEDDED = Path(__file__).parents[1] / "data" / "tpch-spark.parquet"
-
 GOLDEN = {  # SHA-256 (16 digits) of the columns, written by the version before there were other kinds of arrivals
     "poisson": {
         "episode": "ada2e23decf25282",
@@ -180,7 +178,10 @@ GOLDEN = {  # SHA-256 (16 digits) of the columns, written by the version before 
 
 @pytest.mark.parametrize("arrivals", ["poisson", "batch"])
 def test_default_workloads_are_what_they_were(tmp_path: Path, arrivals: str) -> None:
-    drawn = build(parse({"workload": {"arrivals": arrivals}}, "test"), EMBEDDED, tmp_path / "workloads.parquet")
+    """Over the jobs that were the default data set then."""
+    trace = tmp_path / "trace.parquet"
+    write_trace(trace, micro_trace())
+    drawn = build(parse({"workload": {"arrivals": arrivals}}, "test"), trace, tmp_path / "workloads.parquet")
     found = {name: digest_bytes(drawn.table[name].to_numpy().tobytes()) for name in GOLDEN[arrivals]}
     assert found == GOLDEN[arrivals]
     assert drawn.table["split"].to_pylist() == ["train"] * 64 * 40 + ["validation"] * 32 * 40 + ["test"] * 64 * 40
@@ -192,7 +193,8 @@ def test_default_workloads_are_what_they_were(tmp_path: Path, arrivals: str) -> 
         "durations": "sampled",
         "semantics": asdict(Semantics(recovery_ms=10_000)),
         "seed": 1,
-        "trace": "a066f575573b5a7f",
+        "trace": digest_file(trace),
+        "objective": "jct_s",
     }
 
 

@@ -1,6 +1,7 @@
 # The graph network: a clone of the best policy known, improved by policy gradient; a job a training seed.
 
-TRAINING_SEEDS = range(PARAMS.teacher.seeds)
+# What is shipped has been chosen already.
+TRAINING_SEEDS = range(1 if PARAMS.teacher.source == "shipped" else PARAMS.teacher.seeds)
 
 
 rule teacher_train:

@@ -77,13 +77,13 @@ def _policy(policy: dict[str, Any], digests: dict[str, str]) -> list[str]:
             [key, number(value)] for key, value in policy["validation"].items() if isinstance(value, int | float | str)
         ]
         lines += ["", *table(["validation", ""], told)]
-    if policy.get("restarts"):
-        keys = list(policy["restarts"][0])
+    if policy.get("training"):
+        keys = list(policy["training"][0])
         lines += [
             "",
             "Training seeds:",
             "",
-            *table(keys, [[number(row[key]) for key in keys] for row in policy["restarts"]]),
+            *table(keys, [[number(row[key]) for key in keys] for row in policy["training"]]),
         ]
     curve = policy["curve"]
     rows = [[number(value) for value in row] for row in curve["rows"]]

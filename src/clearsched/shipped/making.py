@@ -29,6 +29,9 @@ CURVES = {
 }
 """Columns of a curve that the card tells; the last rows, and those between them, thinned."""
 
+SEEDS = {"restarts": ("seed", "evaluations", "validation"), "seeds": ("training_seed", "clone", "teacher")}
+"""What a policy's JSON tells of each of its training seeds: of a searched policy, of a teacher."""
+
 RESULT = ("policy", "kind", "mode", "episodes", "unit", "mean", "ci_low", "ci_high")
 DIFFERENCE = ("reference", "difference", "difference_low", "difference_high", "difference_percent")
 
@@ -143,12 +146,11 @@ def _described(path: Path, data: dict[str, str]) -> dict[str, Any]:
     for key, digest in data.items():
         if content["provenance"]["inputs"].get(key) != digest:
             raise ClearschedError(f"{path}: made from another {key} than lies beside it: run snakemake")
-    restarts = [
-        {key: restart.get(key) for key in ("seed", "evaluations", "validation")}
-        for restart in content.get("restarts", [])
-    ]
     told = {key: content[key] for key in ("seed", "cloned", "validation") if key in content}
-    return told | ({"restarts": restarts} if restarts else {})
+    for several, keys in SEEDS.items():
+        if content.get(several):
+            told["training"] = [{key: one.get(key) for key in keys} for one in content[several]]
+    return told
 
 
 def _curve(path: Path) -> dict[str, Any]:

@@ -17,6 +17,8 @@ WEIGHTS, FACTS, CURVE = "teacher.safetensors", "teacher.json", "learning_curve.p
 def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:
     """Copy the teacher with the best validation objective, the first of equals; its JSON tells of all under `seeds`.
 
+    One that was shipped tells already of those that it was chosen from: it keeps that.
+
     Args:
         folders: outputs of `train` on the same inputs with different training seeds.
         out_dir: gets teacher.safetensors, teacher.json and learning_curve.parquet.
@@ -42,7 +44,7 @@ def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:
     seeds = [{"training_seed": facts["training_seed"], **_values(facts)} for facts in told.values()]
     for name in (WEIGHTS, CURVE):
         _copy(best / name, Path(out_dir) / name)
-    chosen = told[best] | {"seeds": seeds}
+    chosen = {**told[best], "seeds": told[best].get("seeds", seeds)}
     write_json(Path(out_dir) / FACTS, chosen)
     return chosen
 

@@ -69,9 +69,8 @@ def one_machine() -> tuple[DagJobsInstance, list[Any], float]:
     return instance, episodes, float(np.mean(optimum))
 
 
-def test_weights_find_the_shortest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From nothing: all weights begin at 0, where the first job is taken."""
-    monkeypatch.setattr(weights_module, "DIRECTION", 0.0)
+def test_weights_find_the_shortest_first() -> None:
+    """From what answers as FIFO does."""
     instance, episodes, optimum = one_machine()
     fifo = heuristic("fifo")
     begin = np.mean([result.avg_jct_s for result in fifo.run(instance, episodes)])
@@ -201,7 +200,7 @@ def ground_by_hand(none: bool = False) -> Ground:
     rows[:, 0] = (1, 2, 4, 8)  # candidates
     rows[:, 1] = (5, 5, 7, 7)  # decisions
     rows[:, 2] = (0, 1, 0, 1)  # a flag
-    return Ground(DEFERRABLE, 0, none, rows, np.array([0, 2, 4]))
+    return Ground(DEFERRABLE, 0, none, rows, np.array([0, 2, 4]), np.array([0, 1]), np.zeros(2, int))
 
 
 def test_inputs_are_what_tells_candidates_apart() -> None:
@@ -209,7 +208,6 @@ def test_inputs_are_what_tells_candidates_apart() -> None:
     apart = inputs_of(ground_by_hand())
     assert [each.name for each in apart] == [names[0], names[2]]
     assert [each.scale for each in apart] == [3.0, 0.0], "the median; a flag is read as it is"
-    assert [each.direction for each in apart] == [-1, -1]
     assert [each.name for each in inputs_of(ground_by_hand(none=True))] == names[:3]
     read = told(apart, ground_by_hand().rows, names)
     assert read[:, 0] == pytest.approx(np.log1p(np.array([1, 2, 4, 8]) / 3)) and read[:, 1].tolist() == [0, 1, 0, 1]
@@ -256,7 +254,9 @@ def test_a_network_begins_as_the_weighted_sum() -> None:
 def steps(**numbers: float) -> Mapping[str, Any]:
     """The steps of stay and move on 10 executors: the numbers where they begin, but for those given."""
     values = {number.name: number.start for number in NUMBERS} | numbers
-    ground = Ground(DAG_JOBS, 10, True, np.ones((1, 1), np.float32), np.array([0, 1]))
+    ground = Ground(
+        DAG_JOBS, 10, True, np.ones((1, 1), np.float32), np.array([0, 1]), np.zeros(1, int), np.zeros(1, int)
+    )
     return StayAndMove(ground).scorers(np.array(list(values.values())))
 
 
@@ -291,7 +291,9 @@ def test_stay_and_move_is_what_its_numbers_say() -> None:
 
 
 def test_without_leave_to_idle_the_smallest_job_takes_what_is_left() -> None:
-    program = StayAndMove(Ground(DAG_JOBS, 10, False, np.ones((1, 1), np.float32), np.array([0, 1])))
+    program = StayAndMove(
+        Ground(DAG_JOBS, 10, False, np.ones((1, 1), np.float32), np.array([0, 1]), np.zeros(1, int), np.zeros(1, int))
+    )
     assert "idles" not in [number.name for number in program.numbers]
     last = program.scorers(program.start(np.random.default_rng(0), None))["stage"]["steps"][-1]
     assert last["then"] > 0

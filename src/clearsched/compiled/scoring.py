@@ -34,6 +34,7 @@ class Packed(NamedTuple):
     none: bool = False  # whether "none of these" is an answer: it has the score 0
     steps: Steps = NO_STEPS
     network: Network = NO_NETWORK
+    up: bool = False  # whether a level is rounded up: what is below a cap may take one more
 
 
 NOTHING = Packed()

@@ -29,6 +29,8 @@ class Student(Protocol):
     @property
     def none(self) -> bool: ...  # whether it may answer "none of these", which scores 0
     def scores(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]; a row of none: 0
+    @property
+    def rounds_up(self) -> bool: ...
     def level_share(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]
 
 
@@ -121,7 +123,8 @@ def level_rows(student: Student, rank: Choice, level: Choice, choices: Choices, 
     """The rows of a level choice; the candidates of its decisions are the levels from the first to the last allowed."""
     first, last = choices.candidate[choices.starts[:-1]], choices.candidate[choices.starts[1:] - 1]
     shares = student.level_share(choices.features[choices.starts[:-1]])
-    answers = [level_of(float(share), int(least), most) for share, least in zip(shares, first, strict=True)]
+    up = student.rounds_up
+    answers = [level_of(float(share), int(least), most, up=up) for share, least in zip(shares, first, strict=True)]
     level_answered = np.minimum(np.array(answers, np.int64), last)
     wanted = choices.candidate[choices.chosen]
 

@@ -365,9 +365,10 @@ class Problem(Protocol):
         """A network for its decisions (`teacher.network.Network`); `none`: it scores "none of these" too."""
 
 
-def level_of(share: float, first: int, last: int) -> int:
-    """The level that a share of `last` means: rounded, from `first` to `last`."""
-    return max(first, int(np.floor(min(max(share, 0.0), 1.0) * last + 0.5)))
+def level_of(share: float, first: int, last: int, *, up: bool = False) -> int:
+    """The level that a share of `last` means: rounded, or rounded up, from `first` to `last`."""
+    wanted = min(max(share, 0.0), 1.0) * last
+    return max(first, int(np.ceil(wanted - 1e-9) if up else np.floor(wanted + 0.5)))
 
 
 def objectives(problem: Problem) -> tuple[Measure, ...]:

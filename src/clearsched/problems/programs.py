@@ -37,6 +37,8 @@ class Ground:
         none: whether "none of these" is an answer.
         rows: float32[n, F]: the candidates of a sample of decisions under a heuristic.
         starts: int64[d + 1]: decision i has the rows starts[i] to starts[i + 1].
+        chosen: int64[d]: the candidate that the heuristic chose, or NONE.
+        granted: int64[d]: what it answered to the level choice; 0 without one.
     """
 
     problem: Problem
@@ -44,6 +46,8 @@ class Ground:
     none: bool
     rows: np.ndarray
     starts: np.ndarray
+    chosen: np.ndarray
+    granted: np.ndarray
 
     @cached_property
     def rank(self) -> Choice:

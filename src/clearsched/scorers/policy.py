@@ -96,6 +96,11 @@ class ScoredPolicy:
             raise ClearschedError(f"{self.where}: {self.problem.name} has no choice of a level")
         return self.scorers[self.level.name].scores(features, names_of(self.level))
 
+    @property
+    def rounds_up(self) -> bool:
+        """Whether a level is rounded up; else to the nearest."""
+        return self.level is not None and self._packed(self.level).up
+
     def write(self, path: str | Path) -> None:
         """Write the policy's JSON, atomically."""
         content: dict[str, Any] = {"name": self.name, "kind": self.kind, "problem": self.problem.name}

@@ -46,6 +46,8 @@ class Step:
 class StepList:
     """Steps read from the top: the first that a row falls under gives it its value.
 
+    A level is rounded up, so that it says what the caps of the candidates say: who is below one may take one more.
+
     Attributes:
         steps: the last takes every row.
         names: of the columns by which conditions count.
@@ -69,7 +71,7 @@ class StepList:
             }
             for step in self.steps
         ]
-        return Packed(steps=pack_steps(packed, caps))
+        return Packed(steps=pack_steps(packed, caps), up=True)
 
     def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """float64[n] of float32[n, F]."""
@@ -111,7 +113,7 @@ class StepList:
                 "among equals."
             )
         else:
-            how = "The first step that fits."
+            how = "The first step that fits, rounded up."
         told_idle = not idle or not any(step.value is not None and step.value <= 0 for step in self.steps)
         lines = words.heading(choice, how, facts if told_idle else {})
         lines.append("")

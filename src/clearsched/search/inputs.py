@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.problems.programs import Ground, Number, rounded
+from clearsched.search.warm_start import fitted_cap
 
 FEW = 2
 """A feature of so many values is a flag: its logarithm says no more than itself."""
@@ -30,7 +31,6 @@ class Input(NamedTuple):
 
     name: str
     scale: float
-    direction: int  # +1: more of it makes a better candidate; -1: less; 0: not known
 
 
 def inputs_of(ground: Ground) -> tuple[Input, ...]:
@@ -44,7 +44,7 @@ def inputs_of(ground: Ground) -> tuple[Input, ...]:
         values = ground.rows[:, column].astype(np.float64)
         told = ground.none or (ground.varies[column] and not feature.per_decision)
         if told and values.min() < values.max():
-            found.append(Input(feature.name, _scale(values), feature.monotone))
+            found.append(Input(feature.name, _scale(values)))
     return tuple(found)
 
 
@@ -68,12 +68,14 @@ def told(inputs: Sequence[Input], rows: np.ndarray, names: Sequence[str]) -> np.
 class Caps:
     """Cap terms for the level choice: coefficients and powers of features that are never 0.
 
-    They begin at "all of it". Shares are preferred: their products mean the same on a larger cluster.
+    The first begins at what fits the heuristic's levels, the others at "all of it". Shares are preferred: their
+    products mean the same on a larger cluster.
     """
 
     def __init__(self, ground: Ground) -> None:
         self.level = ground.level
         self.factors = _factors(ground) if ground.level is not None else ()
+        self._fitted = fitted_cap(ground, [name for name, _ in self.factors])
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -82,8 +84,10 @@ class Caps:
             return ()
         found = []
         for term in range(TERMS):
-            found.append(Number(f"cap_{term}", 0.0, 1.0, -6.0, 3.0))
-            found += [Number(f"cap_{term}_{name}", 0.0, 0.4, -2.0, 2.0) for name, _ in self.factors]
+            value, *powers = self._fitted.tolist() if term == 0 else [0.0] * len(self._fitted)
+            found.append(Number(f"cap_{term}", value, 0.5, -6.0, 3.0))
+            for (factor, _), power in zip(self.factors, powers, strict=True):
+                found.append(Number(f"cap_{term}_{factor}", power, 0.2, -2.0, 2.0))
         return tuple(found)
 
     def scorers(self, values: np.ndarray) -> dict[str, Any]:

@@ -18,7 +18,11 @@ from clearsched.search.settings import SearchParams
 from clearsched.search.trials import Raced, Trials
 
 FINALISTS = 4
-"""Candidates that a restart brings to the validation episodes, beside the mean of the last generation."""
+"""Candidates that a restart brings to the validation episodes, beside means of generations: those are as good as the
+candidates around them were together, a candidate may have been lucky in its episodes."""
+
+MEANS, SPACING = 4, 4
+"""So many means, of every so many generations back from the last."""
 
 WARM_SHARE = 1 / 3
 """Of the evaluations of a restart: for `Program.first`, where a program has one."""
@@ -117,6 +121,7 @@ class Restart:
         settings = self.search.settings
         evolution = Evolution(program.numbers, start, settings.population, int(generator.integers(2**31)))
         best: list[tuple[float, np.ndarray]] = []
+        means: list[np.ndarray] = []
         while True:  # at least one generation
             candidates = evolution.ask()
             policies = [self.search.policy(program, values) for values in candidates]
@@ -131,8 +136,9 @@ class Restart:
             best = sorted([*best, *((float(gain[i]), candidates[i]) for i in whole)], key=lambda each: each[0])
             best = best[:FINALISTS]
             self._record(raced, reference, best[0][0] if best else np.inf)
+            means = [*means[-MEANS * SPACING + 1 :], evolution.mean]
             if self.spent >= until or evolution.is_over:
-                return [evolution.mean, *(values for _, values in best)]
+                return [*means[::-SPACING], *(values for _, values in best)]
 
     def _record(self, raced: Raced, reference: float, gain: float) -> None:
         trials = self.search.trials

@@ -1,4 +1,4 @@
-"""A sample of decisions under a heuristic: what the features of candidates look like."""
+"""A sample of decisions under a heuristic: what the features of candidates look like, and what it chose."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Compiled, Episode, Instance
+from clearsched.problems.problem import Answers, Compiled, Episode, Instance
 from clearsched.problems.programs import Ground
 
 SAMPLED = 4
@@ -25,6 +25,7 @@ def ground_of(instance: Instance, episodes: Sequence[Episode], heuristic: Compil
     """
     rows: list[np.ndarray] = []
     counts: list[np.ndarray] = []
+    answered: list[Answers] = []
     lockstep = instance.lockstep(episodes[:SAMPLED])
     seen = 0
     while seen < MOST_ROWS and lockstep.advance():
@@ -32,8 +33,12 @@ def ground_of(instance: Instance, episodes: Sequence[Episode], heuristic: Compil
         rows.append(observation.candidates.copy())
         counts.append(np.diff(observation.candidate_start))
         seen += len(rows[-1])
-        lockstep.answer(lockstep.ask(heuristic))
+        answers = lockstep.ask(heuristic)
+        answered.append(Answers(answers.candidate.copy(), answers.level.copy()))
+        lockstep.answer(answers)
     if not rows:
         raise ClearschedError("search: the training episodes have no decision with a candidate: nothing to search for")
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    return Ground(instance.problem, instance.most, instance.none, np.concatenate(rows), starts)
+    chosen = np.concatenate([answers.candidate for answers in answered])
+    level = np.concatenate([answers.level for answers in answered])
+    return Ground(instance.problem, instance.most, instance.none, np.concatenate(rows), starts, chosen, level)

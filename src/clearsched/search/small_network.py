@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from clearsched.problems.programs import Ground, Number, Program, rounded
-from clearsched.search.weights import STEP, Weights
+from clearsched.search.weights import Weights
 
 HIDDEN = 8
 """Units."""
 
 DIGITS = 3
+
+STEP = 0.2
+"""Standard deviation of a weight among the first candidates."""
 
 SMALL = 0.3
 """Standard deviation of the first weights of a unit that has no say yet."""
@@ -39,11 +42,11 @@ class SmallNetwork:
     def numbers(self) -> Sequence[Number]:
         """Weights of the units by input, their biases, the weights of their answers, a bias, the caps."""
         names = [each.name for each in self.inputs]
-        into = [Number(f"{name}_to_{unit}", 0.0, 0.25 * STEP) for name in names for unit in range(HIDDEN)]
-        bias = [Number(f"bias_{unit}", 0.0, 0.25 * STEP) for unit in range(HIDDEN)]
-        out = [Number(f"answer_{unit}", 0.0, 0.25 * STEP) for unit in range(HIDDEN)]
+        into = [Number(f"{name}_to_{unit}", 0.0, STEP) for name in names for unit in range(HIDDEN)]
+        bias = [Number(f"bias_{unit}", 0.0, STEP) for unit in range(HIDDEN)]
+        out = [Number(f"answer_{unit}", 0.0, STEP) for unit in range(HIDDEN)]
         caps = [number._replace(step=number.step / 4) for number in self.caps.numbers]
-        return (*into, *bias, *out, Number("bias", 0.0, 0.25 * STEP), *caps)
+        return (*into, *bias, *out, Number("bias", 0.0, STEP), *caps)
 
     def start(self, generator: np.random.Generator, found: np.ndarray | None) -> np.ndarray:
         """The weighted sum as a network."""

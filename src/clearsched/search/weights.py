@@ -9,37 +9,40 @@ import numpy as np
 
 from clearsched.compiled.formulae import CONSTANT
 from clearsched.problems.programs import Ground, Number, Program, rounded
-from clearsched.search.inputs import Caps, Input, inputs_of
+from clearsched.search.inputs import Caps, Input, inputs_of, told
+from clearsched.search.warm_start import fitted_weights
 
-STEP = 1.0
-"""Standard deviation of a weight among the first candidates."""
+STEP = 0.3
+"""Standard deviation of a weight among the first candidates, times that of its input; fitted weights have about 1."""
 
-DIRECTION = 0.5
-"""Weight that a feature begins with if its direction is known."""
 
-AT_WORK = 3.0
-"""The constant at the beginning, where "none of these" has 0: rather work than idle."""
+AT_ONCE = 1.0
+"""The same of the constant: whether to idle at all is worth trying at once."""
 
 
 class Weights:
-    """See `problems.programs.Program`."""
+    """See `problems.programs.Program`. It begins at what answers as the heuristic does (`warm_start`)."""
 
     first: Program | None = None
 
     def __init__(self, ground: Ground) -> None:
         self.rank, self.none = ground.rank, ground.none
         self.inputs, self.caps = inputs_of(ground), Caps(ground)
+        read = told(self.inputs, ground.rows, [feature.name for feature in ground.rank.features])
+        self._spread = np.where(read.std(axis=0) > 0, read.std(axis=0), 1.0)
+        self._weights, self._constant = fitted_weights(ground, read)
 
     @property
     def numbers(self) -> Sequence[Number]:
         """A weight for each feature, the constant where "none of these" is an answer, the caps."""
-        found = [Number(each.name, DIRECTION * each.direction, STEP) for each in self.inputs]
+        fitted = zip(self.inputs, self._weights.tolist(), self._spread.tolist(), strict=True)
+        found = [Number(each.name, weight, STEP / spread) for each, weight, spread in fitted]
         if self.none:
-            found.append(Number(CONSTANT, AT_WORK, STEP))
+            found.append(Number(CONSTANT, self._constant, AT_ONCE))
         return (*found, *self.caps.numbers)
 
     def start(self, generator: np.random.Generator, found: np.ndarray | None) -> np.ndarray:
-        """Known directions; the restarts differ by what they draw."""
+        """The fitted sum; the restarts differ by what they draw."""
         return np.array([number.start for number in self.numbers])
 
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:

@@ -26,7 +26,7 @@ SHARES = (
 """The share of a job that counts with its work left to the power 0, 0.2, ..., 1."""
 
 POWER = 0.2
-"""From one of them to the next."""
+"""From one of them to the next. What lies between is a product of two of them."""
 
 HELD = "job_executor_share"
 STAYS, MOVES, REMAINS, LAST = 3000.0, 2000.0, 1000.0, 500.0
@@ -36,11 +36,11 @@ FREE = 0.1
 """Seconds of work for an executor below which any job is worth the move."""
 
 NUMBERS = (
-    Number("p", 0.6, 0.2, 0.0, 1.0, POWER),
+    Number("p", 0.6, 0.2, 0.0, 1.0, 0.05),
     Number("log_m", 0.7, 0.6, -2.0, 4.0),
-    Number("q", 0.4, 0.2, 0.0, 1.0, POWER),
+    Number("q", 0.4, 0.2, 0.0, 1.0, 0.05),
     Number("log_k", 0.7, 0.6, -2.0, 4.0),
-    Number("log_c", 0.0, 0.8, float(np.log(FREE)) - 0.5, 4.0),
+    Number("log_c", 0.5, 1.0, float(np.log(FREE)) - 0.5, 4.0),
     Number("remains", 0.5, 0.5, 0.0, 1.0, 1.0),  # 1: where no job is below its cap, an executor stays in its own
     Number("idles", 0.5, 0.5, 0.0, 1.0, 1.0),  # 1: else it idles; 0: the smallest job takes it
     Number("ready", 0.5, 1.0, 0.0, 10.0),  # smaller jobs that a job goes before if its next stage can start at once
@@ -109,8 +109,13 @@ class StayAndMove:
 
 
 def _share(log_times: float, power: float) -> dict[str, float]:
-    """So many times the share by a power of the work left."""
-    return {"times": rounded(float(np.exp(log_times))), **SHARES[round(power / POWER)]}
+    """So many times the share by a power of the work left, or by the product of the two powers next to it."""
+    low = min(int(power / POWER + 1e-9), len(SHARES) - 2)
+    upper = round(power / POWER - low, 2)
+    term = {"times": rounded(float(np.exp(log_times)))}
+    for shares, weight in ((SHARES[low], round(1 - upper, 2)), (SHARES[low + 1], upper)):
+        term |= {name: sign * weight for name, sign in shares.items() if weight}
+    return term
 
 
 program = StayAndMove

@@ -26,6 +26,9 @@ from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commi
 from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, something_pending
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
+EPSILON = 1e-9
+"""Keeps a limit that is whole, but for rounding, from growing by one."""
+
 
 class Compiled(NamedTuple):
     """A policy that runs inside the loop: a heuristic with its parameters, or what scores stages and limits.
@@ -94,13 +97,14 @@ def choose_by_score(state: State, policy: Compiled, scratch: Scratch) -> tuple[i
     if not np.isfinite(values[0]):
         return INVALID, 0
     held = executors_held(state, state.stage[stages[best], st.JOB])
-    return stages[best], limit_executors(values[0], state.scalar[st.NUM_EXECUTORS], held) - held
+    return stages[best], limit_executors(values[0], state.scalar[st.NUM_EXECUTORS], held, policy.limit.up) - held
 
 
 @inlined
-def limit_executors(share: float, num_executors: int, held: int) -> int:
+def limit_executors(share: float, num_executors: int, held: int, up: bool) -> int:
     """The limit that a share of the cluster means for a job that holds `held`: rounded, from held + 1 to all."""
-    limit = int(np.floor(min(max(share, 0.0), 1.0) * num_executors + 0.5))
+    wanted = min(max(share, 0.0), 1.0) * num_executors
+    limit = int(np.ceil(wanted - EPSILON)) if up else int(np.floor(wanted + 0.5))
     return max(held + 1, limit)
 
 

@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--families", default=",".join(families_of(PROBLEM)), help="families, separated by commas")
     parser.add_argument("--out", type=Path, help="folder for the policies found")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    for option, default in (("evaluations", 3000), ("restarts", 3), ("episodes", 16), ("population", 16)):
+    for option, default in (("evaluations", 3000), ("restarts", 3), ("episodes", 8), ("population", 16)):
         parser.add_argument(f"--{option}", type=int, default=default, help="of each family (%(default)s)")
     chosen = parser.parse_args()
     names, families = chosen.settings.split(","), chosen.families.split(",")

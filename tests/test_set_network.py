@@ -182,7 +182,8 @@ def test_policy_gradient_improves_any_problem(deferrable: Instance) -> None:
     """A few iterations from random weights: the cost of the rollouts falls."""
     torch.manual_seed(0)
     net = DEFERRABLE.network({"embedding": 8, "hidden": 16, "rounds": 1}, True)
-    settings = ImproveParams(iterations=8, sequences=3, rollouts=4, learning_rate=0.01, batch_size=256, epochs=2)
+    sizes = {"iterations": 8, "sequences": 3, "rollouts": 4, "batch_size": 256, "epochs": 2}
+    settings = ImproveParams(**sizes, learning_rate=0.01, target_kl=None, trace=None)
     episodes, generator = deferrable.split("train"), np.random.default_rng(0)
     net.normalise_like(
         net.encode(demonstrate(deferrable, episodes, DEFERRABLE.compile_heuristic("edf", ())).observation)

@@ -458,7 +458,8 @@ def test_the_network_finds_shortest_job_first() -> None:
     clone(network, instance, train[:16], fifo.compiled, CloneParams(epochs=4, dagger_rounds=0), generator)
     mean = [np.mean([result.avg_jct_s for result in fifo.run(instance, fresh)])]
     network.soften(5.0)
-    settings = ImproveParams(iterations=30, sequences=16, rollouts=8, learning_rate=0.01, batch_size=256)
+    sizes = {"iterations": 30, "sequences": 16, "rollouts": 8, "batch_size": 256}
+    settings = ImproveParams(**sizes, learning_rate=0.01, target_kl=None)
     for _ in Improving(network, instance, train, settings, generator, float(mean[0])).run():
         pass
     mean.append(np.mean([result.avg_jct_s for result in TeacherPolicy(network, PROBLEM).run(instance, fresh)]))

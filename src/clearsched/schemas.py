@@ -69,7 +69,7 @@ LEARNING_CURVE = pa.schema(
         field("loss", pa.float64(), "", "training loss of the phase"),
         field("train_objective", pa.float64(), "", "mean objective of the sampled training rollouts", True),
         field("validation_objective", pa.float64(), "", "mean objective (argmax) on the validation episodes", True),
-        field("reference_objective", pa.float64(), "", "that of the cloned heuristic on the validation episodes"),
+        field("reference_objective", pa.float64(), "", "that of the cloned policy on the validation episodes"),
         field("entropy", pa.float64(), "nats", "mean entropy of the choice of a candidate", True),
     ]
 )

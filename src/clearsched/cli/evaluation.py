@@ -54,32 +54,3 @@ def show(
     from clearsched import evaluation
 
     typer.echo(evaluation.show(folder))
-
-
-@app.command()
-def optimum(
-    policy: Annotated[list[str], typer.Argument(help="Heuristics by name, and files of students or teachers.")],
-    out: OutFolder,
-    tuned: Annotated[Path | None, typer.Option(help="Tuned heuristics, JSON; defaults without.")] = None,
-    instances: Annotated[int, typer.Option(min=1, help="Small instances, of 4 to 8 DAG jobs each.")] = 30,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the instances.")] = 1,
-    effort: Annotated[float, typer.Option(min=0.01, help="The solver's deterministic time for an instance.")] = 3.0,
-) -> None:
-    """Hold policies against the optimum of small instances (extra: optimum); table, figure and its data."""
-    from rich.console import Console
-
-    from clearsched import figures
-    from clearsched.evaluation.policies import load_policy
-    from clearsched.files import read_json
-    from clearsched.problems import find_problem
-    from clearsched.problems.dag_jobs.optimality import write_optimality
-
-    problem, settings = find_problem("dag_jobs"), read_json(tuned) if tuned else None
-    loaded = [load_policy(problem, name, settings) for name in policy]
-    with Console(stderr=True).status("") as status:
-        write_optimality(
-            loaded, out, instances, seed, effort, lambda solved: status.update(f"optimum: {solved} of {instances}")
-        )
-    module = "clearsched.problems.dag_jobs.figures.optimality_gap"
-    for path in figures.draw_module(module, "how far from the optimum", problem, out, out / "optimality_gap"):
-        typer.echo(str(path))

@@ -1,4 +1,4 @@
-"""How the teacher learned: the objective on validation while cloning the heuristic and while improving on it."""
+"""How the teacher learned: the objective on validation while cloning and while improving on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clearsched.schemas import LEARNING_CURVE, read_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PHASES = {"clone": "cloning the heuristic", "improve": "improving by policy gradient"}
+PHASES = {"clone": "cloning", "improve": "improving by policy gradient"}
 
 
 def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
@@ -63,7 +63,7 @@ def _draw_phase(axes: Axes, phase: str, table: pa.Table, look: Look) -> None:
         label="validation episodes (argmax)",
     )
     axes.axhline(
-        reference[-1], color=style.BLACK, linestyle="--", linewidth=1.1, label="heuristic that was cloned (validation)"
+        reference[-1], color=style.BLACK, linestyle="--", linewidth=1.1, label="policy that was cloned (validation)"
     )
     axes.set_title(PHASES[phase], loc="left")
     axes.set_xlabel("training episodes simulated" if moving else f"passes over {int(episodes[0]):,} logged episodes")

@@ -69,7 +69,7 @@ def draw_folders(folders: Sequence[Path]) -> style.Drawing:
         better = "lower is better" if measure.lower_is_better else "higher is better"
         tell(style.wrapped(f"{with_unit(measure.label, measure.unit)}, {better}", 48))
     style.grid(axes, "both")
-    _legend(figure, rows)
+    _legend(figure, rows, {measure.name: measure.short for measure in measures})
     header = list(rows[0])
     return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
 
@@ -132,14 +132,21 @@ def _ends(row: Row, name: str) -> list[list[float]] | None:
     return [[max(value - low, 0.0)], [max(high - value, 0.0)]] if np.isfinite(low + high) else None
 
 
-def _legend(figure: Any, rows: list[Row]) -> None:
+def _legend(figure: Any, rows: list[Row], short: dict[str, str]) -> None:
     """Scenarios by colour, policies by marker."""
     from matplotlib.lines import Line2D
 
     objective = {row["scenario"]: row["objective"] for row in rows}
     kind = {row["shown_as"]: row["kind"] for row in rows}
     handles = [
-        Line2D([], [], linestyle="none", marker="o", color=COLOURS[place % len(COLOURS)], label=f"{name} (for {made})")
+        Line2D(
+            [],
+            [],
+            linestyle="none",
+            marker="o",
+            color=COLOURS[place % len(COLOURS)],
+            label=f"{name} (for {short[made]})",
+        )
         for place, (name, made) in enumerate(objective.items())
     ]
     handles += [

@@ -24,7 +24,7 @@ class SearchParams(Section):
     )
     restarts: int = Field(5, ge=1, le=100, description="searches from other starts, with other training seeds")
     episodes: int = Field(
-        16,
+        8,
         ge=1,
         description="training episodes that each candidate of a generation runs, or all there are; the next generation "
         "takes the next ones",

@@ -91,7 +91,7 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
     """
     network, description = load_network(path)
     policy = TeacherPolicy(network, find_problem(description["problem"]), mode, int(description.get("seed", 0)))
-    policy.training_seed = int(description.get("training_seed", 0))
+    policy.training_seed = int(description.get("training_seed", policy.seed))
     return policy
 
 

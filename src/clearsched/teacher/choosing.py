@@ -9,7 +9,7 @@ from typing import Any
 from clearsched.errors import ClearschedError
 from clearsched.files import atomic_path, read_json, write_json
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Measure
+from clearsched.problems.problem import find_objective
 
 WEIGHTS, FACTS, CURVE = "teacher.safetensors", "teacher.json", "learning_curve.parquet"
 
@@ -37,7 +37,9 @@ def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:
         for key in ("problem", "seed"):
             if facts.get(key) != first.get(key) or _inputs(facts) != _inputs(first):
                 raise ClearschedError(f"{folder / FACTS}: trained on other inputs than {next(iter(told)) / FACTS}")
-    order = 1 if _measure(first).lower_is_better else -1
+    told_by = next(iter(told)) / FACTS
+    measure = find_objective(find_problem(str(first.get("problem"))), first["validation"].get("measure"), told_by)
+    order = 1 if measure.lower_is_better else -1
     best = min(told, key=lambda folder: order * told[folder]["validation"]["teacher"])
     seeds = [{"training_seed": facts["training_seed"], **_values(facts)} for facts in told.values()]
     for name in (WEIGHTS, CURVE):
@@ -54,15 +56,6 @@ def _facts(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or not isinstance(found.get("teacher"), float) or "training_seed" not in facts:
         raise ClearschedError(f"{path}: does not tell how its teacher does on validation; train it again")
     return dict(facts)
-
-
-def _measure(facts: Mapping[str, Any]) -> Measure:
-    """The objective that the teachers were judged by."""
-    problem, name = find_problem(str(facts.get("problem"))), facts["validation"].get("measure")
-    for measure in problem.measures:
-        if measure.name == name:
-            return measure
-    raise ClearschedError(f"teacher choose: {problem.name} has no measure {name!r}; train the teachers again")
 
 
 def _inputs(facts: Mapping[str, Any]) -> Any:

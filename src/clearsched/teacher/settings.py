@@ -39,7 +39,7 @@ class CloneParams(Section):
         description="cloning ends when the clone's objective is worse by no more than this share of it, on the "
         "validation episodes; null: after all rounds",
     )
-    epochs: Count = Field(6, description="passes over the decisions in each round")
+    epochs: Count = Field(4, description="passes over the decisions in each round")
     learning_rate: Rate = Field(2e-3, description="step size of Adam at the start of a round; it falls to 0")
     batch_size: Count = Field(128, description="decisions in a step")
 
@@ -47,11 +47,11 @@ class CloneParams(Section):
 class ImproveParams(Section):
     """Policy gradient; the baseline of a rollout is the mean over the rollouts of the same job sequence."""
 
-    iterations: int = Field(16, ge=0, description="iterations; 0 keeps the clone")
+    iterations: int = Field(8, ge=0, description="iterations; 0 keeps the clone")
     sequences: Count = Field(8, description="job sequences in an iteration")
     rollouts: int = Field(4, ge=2, description="rollouts of each job sequence")
     exploration: float = Field(
-        0.25,
+        0.1,
         gt=0,
         le=5,
         description="mean entropy of the first choice at the start in nats: a clone that is sure of all tries nothing",
@@ -64,7 +64,7 @@ class ImproveParams(Section):
         "the cloned policy",
     )
     trace: float | None = Field(
-        None,
+        0.3,
         gt=0,
         le=1000,
         description="mean stays of a job after which what follows is 1/e measured and the rest told from the backlog "
@@ -77,17 +77,17 @@ class ImproveParams(Section):
         description="rollouts are cut at a time drawn from an exponential distribution, its mean so many mean stays "
         "of a job at first and 10 times as many at the end; null: they run to their end",
     )
-    epochs: Count = Field(1, description="most passes over the decisions of an iteration")
+    epochs: Count = Field(2, description="most passes over the decisions of an iteration")
     target_kl: float | None = Field(
-        None,
+        0.02,
         gt=0,
         le=10,
         description="no further step in an iteration once the choices have moved so far from those that were drawn, "
         "in nats a decision; null: no such end",
     )
     batch_size: Count = Field(1024, description="decisions in a step")
-    learning_rate: Rate = Field(1e-3, description="step size of Adam at the start; it falls to 0 in a straight line")
-    entropy: float = Field(0.01, ge=0, le=10, description="weight of the entropy bonus at the start, per nat")
+    learning_rate: Rate = Field(3e-4, description="step size of Adam at the start; it falls to 0 in a straight line")
+    entropy: float = Field(0.003, ge=0, le=10, description="weight of the entropy bonus at the start, per nat")
     entropy_end: float = Field(0.0, ge=0, le=10, description="that at the end; a straight line lies between")
     anchor: float = Field(
         0.0, ge=0, le=100, description="weight of the divergence from the clone, per nat: keeps the steps near to it"
@@ -95,7 +95,7 @@ class ImproveParams(Section):
     clip: Rate = Field(0.2, description="largest change of a decision's probability ratio that is rewarded")
     gradient_norm: float = Field(1.0, gt=0, le=1000, description="gradients are clipped to this norm")
     average: float = Field(
-        0.9,
+        0.8,
         ge=0,
         lt=1,
         description="share of the past in the running mean of the weights after each iteration, which is tried on the "

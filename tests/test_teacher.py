@@ -493,7 +493,7 @@ def test_the_learning_curve_tells_both_phases(trained: Path) -> None:
     assert table["iteration"].to_pylist() == [0, 1, 2, 3, 0, 1, 2]
     assert table["episodes"].to_pylist() == [2, 2, 4, 4, 8, 12, 16]
     validated = [value is not None for value in table["validation_objective"].to_pylist()]
-    assert validated == [False] * 3 + [True] + [False, True, True], "the clone, every second iteration and the last"
+    assert validated == [False, True] * 2 + [False, True, True], "each round, every second iteration and the last"
     assert set(metadata["inputs"]) == {"trace", "workloads", "tuned"}
     assert (metadata["measure"], metadata["short"], metadata["unit"]) == ("jct_s", "JCT", "s")
 

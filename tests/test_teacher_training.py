@@ -358,7 +358,7 @@ def test_metrics_without_dvclive_are_an_error(
 
 
 def finished(arrival_ms: list[int], completion_ms: list[int]) -> EpisodeResult:
-    return EpisodeResult(np.array(arrival_ms), np.array(completion_ms), 0, 0)
+    return EpisodeResult(np.array(arrival_ms), np.array(completion_ms), np.ones(len(arrival_ms)), 0, 0)
 
 
 def test_a_cut_return_is_the_integral_until_the_cut() -> None:

@@ -389,9 +389,14 @@ def test_embedded_data_set() -> None:
     for rows in profiles.values():
         check_profile(rows)
     sizes = list(dict.fromkeys(table["size"].to_pylist()))
-    assert sizes == ["0.5g", "1g", "2g", "5g", "10g"]
+    assert sizes == ["0.5g", "1g", "2g", "5g", "10g", "20g"]
     names = [(rows[0]["size"], rows[0]["query"]) for rows in profiles.values()]
     assert names == [(size, str(query)) for size in sizes for query in range(1, 23)]
     assert metadata["notice"] == "derived from TPC-H, not comparable to published TPC-H results"
-    assert {"spark", "java", "tpchgen-cli", "python", "system"} <= metadata["software"].keys()
-    assert EMBEDDED.stat().st_size < 4_000_000
+    made = {size: recording for recording in metadata["recordings"] for size in recording["sizes"]}
+    assert list(made) == sizes  # each in one recording, which says what it was made with
+    for size, recording in made.items():
+        assert {"spark", "java", "tpchgen-cli", "python", "system"} <= recording["software"].keys()
+        levels = {e["level"] for row in table.to_pylist() if row["size"] == size for e in row["durations"]}
+        assert levels == set(recording["levels"]) == set(map(int, recording["timed_runs_by_size_and_level"][size]))
+    assert EMBEDDED.stat().st_size < 400_000

@@ -18,7 +18,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes, digest_file, write_json
 from clearsched.params import stage_values, write_stage
 from clearsched.problems import find_problem
-from clearsched.schemas import COMPARISON, LEARNING_CURVE, write_table
+from clearsched.schemas import COMPARISON, LEARNING_CURVE, SEEDS, write_table
 from clearsched.shipped import making, store
 from clearsched.shipped.cards import markdown, thinned
 from stages import stage_params
@@ -84,6 +84,12 @@ def results_of(folder: Path, name: str = "small", source: str = "train") -> Path
     compared.append(filled(COMPARISON, policy="teacher", kind="teacher", measure="p95_s", mean=77.0))
     (results / "evaluation").mkdir(exist_ok=True)
     write_table(results / "evaluation/comparison.parquet", pa.Table.from_pylist(compared, COMPARISON), COMPARISON, {})
+    seeds = [
+        filled(SEEDS, policy=name, seed=seed, chosen=seed == 1, mean=9.0 + seed, difference_percent=-2.5)
+        for name in ("weights", "rule_list")
+        for seed in (1, 2)
+    ]
+    write_table(results / "evaluation/seeds.parquet", pa.Table.from_pylist(seeds, SEEDS), SEEDS, {})
     return results
 
 
@@ -122,6 +128,8 @@ def test_the_card_tells_data_seeds_curve_results_and_command(tmp_path: Path, fol
         "| fair | argmax | 11 [0, 0] |",
         "| 2 | 10 | 11.5 |",  # a training seed of the search
         "| 1 | 9.75 | 9.25 |",  # of the teacher
+        "| weights | 1 | yes | 10 | -2.5 |",  # on the test episodes
+        "| weights | 2 |  | 11 | -2.5 |",
         "| improve | 39 | 0 | 9.22 | 0 |",  # the end of the curve
         "Began as a clone of weights.",
     ):

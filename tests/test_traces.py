@@ -169,7 +169,7 @@ def test_describe_a_trace_counted_by_hand(tmp_path: Path) -> None:
 
 def test_a_description_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Row groups end inside jobs, pieces too; an independent, slower count gives the same."""
-    trace = tpch_spark.load()
+    trace = read_trace(ROOT / tpch_spark.EMBEDDED)
     pq.write_table(pq.read_table(ROOT / "data/tpch-spark.parquet"), tmp_path / "t.parquet", row_group_size=7)
     monkeypatch.setattr(storage, "ROWS", 11)
     found = measure(tmp_path / "t.parquet")
@@ -198,8 +198,9 @@ def test_a_description_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_describe_a_source_by_its_name() -> None:
     found = describe("tpch-spark")
-    assert (found["counts"]["jobs"], found["counts"]["templates"]) == (110, 22)
-    assert found["defects"] == {"skipped": {}, "survived": {}}
+    assert (found["counts"]["jobs"], found["counts"]["templates"]) == (44, 22)
+    assert found["quantiles"]["work of a job (executor-s)"]["mean"] >= 50  # as a cluster's jobs: the default scenario
+    assert found["defects"] == {"skipped": {"job of a size that was not asked for": 88}, "survived": {}}
     assert found["load"]["arrival_span_s"] is None
 
 
@@ -624,7 +625,7 @@ def test_the_help_names_every_source() -> None:
 
 def test_any_source_can_be_loaded() -> None:
     assert load("synthetic").num_profiles == 100
-    assert load("tpch-spark").num_profiles == 110
+    assert load("tpch-spark").num_profiles == 44
 
 
 def test_the_files_of_a_source(tmp_path: Path, path: Path) -> None:

@@ -40,6 +40,7 @@ def markdown(card: dict[str, Any]) -> str:
         "Intervals are those of the evaluation. The difference is to the reference on the same episodes; below 0 is "
         "better where less is.",
         "",
+        *_seeds(card["seeds"]),
         "## Made from",
         "",
         *table(["what", "digest"], [[name, data[name]] for name in ("trace", "workloads")]),
@@ -63,6 +64,22 @@ def _results(rows: Sequence[dict[str, Any]]) -> list[str]:
     ]
     what = f"mean {measure}, {unit}" if unit else f"mean {measure}"
     return table(["policy", "mode", f"{what}, {episodes} episodes", f"less that of {rows[0]['reference']}"], shown)
+
+
+def _seeds(rows: Sequence[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return []
+    head = ["policy", "training seed", "shipped", "mean", "difference to the reference, %"]
+    shown = [
+        [
+            row["policy"],
+            row["seed"],
+            "yes" if row["chosen"] else "",
+            *map(number, (row["mean"], row["difference_percent"])),
+        ]
+        for row in rows
+    ]
+    return ["Every training seed on the same episodes:", "", *table(head, shown), ""]
 
 
 def _policy(policy: dict[str, Any], digests: dict[str, str]) -> list[str]:
@@ -97,11 +114,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
 
 
 def number(value: Any) -> str:
-    """Four digits of a number, text as it is, a dash for nothing."""
+    """Four digits of a fraction, whole numbers and text as they are, a dash for nothing."""
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
     return str(value)

@@ -9,7 +9,7 @@ from clearsched import __version__
 from clearsched.errors import ClearschedError
 from clearsched.files import atomic_path, digest_bytes, digest_file, digest_json, read_json, write_json, write_text
 from clearsched.problems import find_problem
-from clearsched.schemas import COMPARISON, read_table
+from clearsched.schemas import COMPARISON, SEEDS, read_table
 from clearsched.shipped import store
 from clearsched.shipped.cards import markdown, thinned
 
@@ -29,7 +29,7 @@ CURVES = {
 }
 """Columns of a curve that the card tells; the last rows, and those between them, thinned."""
 
-SEEDS = {"restarts": ("seed", "evaluations", "validation"), "seeds": ("training_seed", "clone", "teacher")}
+TRAINED = {"restarts": ("seed", "evaluations", "validation"), "seeds": ("training_seed", "clone", "teacher")}
 """What a policy's JSON tells of each of its training seeds: of a searched policy, of a teacher."""
 
 RESULT = ("policy", "kind", "mode", "episodes", "unit", "mean", "ci_low", "ci_high")
@@ -74,6 +74,7 @@ def make(name: str, results: Path) -> Path:
         "params": {stage: digest_json(values) for stage, values in params.items()},
         "features": store.features_of(problem),
         "results": _results(results / "evaluation" / "comparison.parquet", list(described)),
+        "seeds": _seeds(results / "evaluation" / "seeds.parquet", list(described)),
         "policies": described,
         "files": {file: digest_bytes(content) for file, content in files.items()},
     }
@@ -147,7 +148,7 @@ def _described(path: Path, data: dict[str, str]) -> dict[str, Any]:
         if content["provenance"]["inputs"].get(key) != digest:
             raise ClearschedError(f"{path}: made from another {key} than lies beside it: run snakemake")
     told = {key: content[key] for key in ("seed", "cloned", "validation") if key in content}
-    for several, keys in SEEDS.items():
+    for several, keys in TRAINED.items():
         if content.get(several):
             told["training"] = [{key: one.get(key) for key in keys} for one in content[several]]
     return told
@@ -176,6 +177,15 @@ def _results(path: Path, policies: list[str]) -> list[dict[str, Any]]:
     if missing:
         raise ClearschedError(f"{path}: {missing[0]} was not evaluated: add it to evaluation.policies")
     return [{"measure": objective} | {key: row[key] for key in (*RESULT, *DIFFERENCE)} for row in kept]
+
+
+def _seeds(path: Path, policies: list[str]) -> list[dict[str, Any]]:
+    """What each training seed of the policies reached on the test episodes; nothing if that was not evaluated."""
+    if not path.is_file():
+        return []
+    columns = ["policy", "seed", "chosen", "mean", "difference_percent"]
+    rows = read_table(path, SEEDS)[0].select(columns).to_pylist()
+    return [row for row in rows if row["policy"] in policies]
 
 
 def _commands(name: str, problem: str) -> list[str]:

@@ -24,10 +24,10 @@ from clearsched.problems.dag_jobs.traces.trace import Trace, levels_of
 if TYPE_CHECKING:
     from clearsched.problems.dag_jobs.settings.sources import TpchSparkParams
 
-SIZES: tuple[str, ...] = ()
-"""Sizes of the embedded file that are scheduled where none are named; all of them, if this is empty.
+SIZES: tuple[str, ...] = ("10g", "20g")
+"""Sizes of the embedded file that are scheduled where none are named: jobs of some 50 executor-seconds.
 
-The smaller ones, whose jobs last seconds, are those of `scenarios/micro.yaml`.
+Those of the smaller ones, up to 10g, last seconds: `scenarios/micro.yaml`.
 """
 
 

@@ -21,7 +21,8 @@ SURE = 1.0
 """Largest score of a mean row that the search begins at; "none of these" has 0."""
 
 RIDGE = 1e-3
-"""Weight of the squared weights in the loss a decision: features that say the same share what they say."""
+"""Weight of the squared weights in the loss a decision: features that say the same share what they say. Few decisions
+weigh no more than they know: it is at least 1 / their number."""
 
 
 def fitted_weights(ground: Ground, inputs: np.ndarray) -> tuple[np.ndarray, float]:
@@ -32,7 +33,7 @@ def fitted_weights(ground: Ground, inputs: np.ndarray) -> tuple[np.ndarray, floa
         inputs: float64[n, I], for each row of the ground what the sum reads.
 
     Returns:
-        float64[I] and the constant, with a mean square of the weights, in deviations of the inputs, of 1.
+        float64[I] and the constant, with a mean square of the weights, in deviations of the inputs, of at most 1.
     """
     decisions = _decisions(ground)
     deviation = inputs.std(axis=0)
@@ -45,6 +46,7 @@ def fitted_weights(ground: Ground, inputs: np.ndarray) -> tuple[np.ndarray, floa
     chosen = ground.chosen[decisions]
     named = chosen != NONE
     place = starts + np.where(named, chosen, 0)
+    ridge = max(RIDGE, 1 / len(decisions))
     owner = np.repeat(np.arange(len(decisions)), counts)
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -55,15 +57,15 @@ def fitted_weights(ground: Ground, inputs: np.ndarray) -> tuple[np.ndarray, floa
         total = np.add.reduceat(expected, starts) + idle
         share = expected / total[owner]
         taken = np.where(named, score[place] - top, -top)
-        told = float((np.log(total) - taken).mean() + RIDGE * (weights[:-1] ** 2).sum())
+        told = float((np.log(total) - taken).mean() + ridge * (weights[:-1] ** 2).sum())
         slope = share.copy()
         slope[place[named]] -= 1.0
         gradient = np.append(values.T @ slope, slope.sum()) / len(decisions)
-        gradient[:-1] += 2 * RIDGE * weights[:-1]
+        gradient[:-1] += 2 * ridge * weights[:-1]
         return told, gradient
 
     found = minimize(loss, np.zeros(values.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
-    size = float(np.sqrt((found[:-1] ** 2).mean())) or 1.0
+    size = max(float(np.sqrt((found[:-1] ** 2).mean())), 1.0)
     weights = found[:-1] / deviation / size
     # A heuristic that never idles would have a constant without end, and no search would come back from there.
     return weights, float(np.clip(found[-1] / size, -SURE, SURE) - weights @ centre)

@@ -1,12 +1,13 @@
 """What searched policies reach in the settings of published comparisons: the table of the frontier.
 
     python benchmarks/frontier.py [--profiles DIR_OR_TRACE] [--settings a,b,c] [--families NAME,...] [--json]
-        [--evaluations N] [--restarts N] [--episodes N] [--population N] [--out FOLDER]
+        [--evaluations N] [--restarts N] [--episodes N] [--population N] [--out FOLDER] [--policy FILE]
 
 Settings as in `quality.py`. Each family is searched for on training episodes of seed 1, its restarts are compared on
 validation episodes of seed 3, and the best meets the episodes of seed 2 that `quality.py` measures on: 100 in (a) and
 (c), 40 in (b). Told are the mean JCT in s, the paired difference to tuned capped SRPT with its standard error, the test
 means of all restarts (training seeds), and the CPU seconds of the search, compilation and all restarts included.
+`--policy` adds a policy's file, a teacher's in both of its modes; with `--families none` nothing is searched for.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import pyarrow as pa
 from settings import MOVING_DELAY_MS, SETTINGS, WARMUP_DELAY_MS, Setting, load
 
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.policies import load_policy
 from clearsched.files import write_text
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
@@ -64,7 +66,12 @@ def drawn(profiles: Profiles, setting: Setting, seed: int, episodes: int) -> lis
 
 
 def measure(
-    profiles: Profiles, name: str, families: Sequence[str], budget: SearchParams, out: Path | None
+    profiles: Profiles,
+    name: str,
+    families: Sequence[str],
+    budget: SearchParams,
+    out: Path | None,
+    files: Sequence[Path] = (),
 ) -> list[dict[str, Any]]:
     """One row a policy: test mean in s, paired difference to tuned capped SRPT, restarts, CPU seconds."""
     setting = SETTINGS[name]
@@ -74,6 +81,11 @@ def measure(
     test = drawn(profiles, setting, MEASURED_ON, MEASURED[name])
     base = np.array([result.avg_jct_s for result in capped.run(instance, test)])
     rows = [_row(f"capped_srpt p={p:g}, m={m:g}", base, base)]
+    for file in files:
+        for mode in ("argmax", "sampled") if file.suffix == ".safetensors" else ("argmax",):
+            policy = load_policy(PROBLEM, file, mode=mode)
+            values = np.array([result.avg_jct_s for result in policy.run(instance, test)])
+            rows.append(_row(f"{policy.name}, {mode}", values, base))
     for family in families:
         begin = time.process_time()
         found = search(
@@ -110,12 +122,14 @@ def main() -> None:
     parser.add_argument("--profiles", type=Path, help="trace file or tpch-decima folder (default: the embedded trace)")
     parser.add_argument("--settings", default="a,b,c", help="settings to run, separated by commas")
     parser.add_argument("--families", default=",".join(families_of(PROBLEM)), help="families, separated by commas")
+    parser.add_argument("--policy", type=Path, action="append", default=[], help="a policy's file; may be repeated")
     parser.add_argument("--out", type=Path, help="folder for the policies found")
     parser.add_argument("--json", action="store_true", help="print JSON")
     for option, default in (("evaluations", 3000), ("restarts", 3), ("episodes", 8), ("population", 16)):
         parser.add_argument(f"--{option}", type=int, default=default, help="of each family (%(default)s)")
     chosen = parser.parse_args()
-    names, families = chosen.settings.split(","), chosen.families.split(",")
+    names = chosen.settings.split(",")
+    families = [] if chosen.families == "none" else chosen.families.split(",")
     if not set(names) <= set(SETTINGS):
         parser.error(f"settings out of {','.join(SETTINGS)}")
     try:
@@ -125,8 +139,10 @@ def main() -> None:
     except ClearschedError as error:
         parser.error(str(error))
     options = ("evaluations", "restarts", "episodes", "population")
-    budget = SearchParams(families=tuple(families), **{option: getattr(chosen, option) for option in options})
-    answer = {name: measure(profiles, name, families, budget, chosen.out) for name in names}
+    budget = SearchParams(
+        families=tuple(families) or ("weights",), **{option: getattr(chosen, option) for option in options}
+    )
+    answer = {name: measure(profiles, name, families, budget, chosen.out, chosen.policy) for name in names}
     if chosen.json:
         print(json.dumps(answer))
         return

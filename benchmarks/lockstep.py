@@ -40,7 +40,7 @@ def by_network(profiles: Profiles, setting: Setting) -> Answer:
     import torch
 
     from clearsched.problems.dag_jobs.network.network import TeacherNetwork
-    from clearsched.teacher.policy_gradient import choose
+    from clearsched.teacher.sampling import choose
 
     torch.set_num_threads(1)
     torch.manual_seed(0)

@@ -49,8 +49,9 @@ def num_tasks(profiles: Profiles, workload: Workload) -> int:
     return sum(int(arrays.num_tasks[arrays.stage_start[p] : arrays.stage_start[p + 1]].sum()) for p in workload.profile)
 
 
-def test_simulator_prints_one_json_object(embedded: Profiles) -> None:
+def test_simulator_prints_one_json_object() -> None:
     settings = script("settings")
+    embedded = compile_profiles(settings.load(None), settings.WARMUP_DELAY_MS)
     answer = json.loads(run("simulator.py", "--json", "--cpu-seconds", "0", "--reference", "1"))
     per_second = ("task_events_per_cpu_second", "episodes_per_cpu_second", "decisions_per_cpu_second")
     assert {*per_second, "times_faster_than_reference"} <= set(answer)

@@ -292,7 +292,7 @@ def test_a_bound_is_told_beside_every_policy() -> None:
     words = text.render(DAG_JOBS, compared, [], FIDELITY.empty_table(), "2 episodes", BOOTSTRAP)
     assert "Bound: no policy's mean can be below 9.00 s on these episodes" in words
     assert "above bound (%)" in words and [line.split()[-1] for line in words.splitlines()[7:9]] == ["5.0", "22.2"]
-    assert metrics(DAG_JOBS, compared, FIDELITY.empty_table())["fair"]["from_bound_percent"] == 22.2222
+    assert metrics(compared, FIDELITY.empty_table())["fair"]["from_bound_percent"] == 22.2222
     some: Any = SimpleNamespace(bounds=lambda episode: {"jct_s": 1.0} if episode else {})
     assert bounds_of(DAG_JOBS, some, [0, 2]) == {}, "a bound on some episodes is none of the mean"
 
@@ -551,6 +551,7 @@ def student(scores: list[float], *, none: bool = False, share: float = 0.5) -> A
         name="half",
         none=none,
         scores=lambda features: np.array(scores),
+        rounds_up=False,
         level_share=lambda features: np.full(len(features), share),
     )
 

@@ -366,11 +366,13 @@ def test_the_comparison_of_a_reference_at_zero_has_the_unit_of_the_objective(tmp
     assert texts(differences) == ["-1.00 s", "reference", "+1.00 s", "+2.00 s"]
     assert differences.get_xlabel() == "paired difference (s)"
     write_comparison(tmp_path, [*rows, *comparison_rows(other)], objective="other")
-    gain = SimpleNamespace(name="shop", measures=(other._replace(lower_is_better=False),), heuristics={})
+    gain = SimpleNamespace(name="shop", measures=(other._replace(lower_is_better=False),), heuristics={}, families={})
     means, _ = panels(tmp_path, gain)
     assert means.get_xlabel() == "another, higher is better"
     with pytest.raises(ClearschedError, match="'other' is no objective of shop"):
-        panels(tmp_path, SimpleNamespace(name="shop", measures=(other._replace(name="money"),), heuristics={}))
+        panels(
+            tmp_path, SimpleNamespace(name="shop", measures=(other._replace(name="money"),), heuristics={}, families={})
+        )
     write_comparison(tmp_path, rows, objective="makespan_s")
     with pytest.raises(ClearschedError, match="no rows of makespan_s: evaluate again"):
         panels(tmp_path)

@@ -75,7 +75,7 @@ def test_each_objective_is_tuned_trained_for_and_compared(name: str, objective: 
     outcomes = best.run(instance, instance.split("validation"))
     assert values[found["best"]] == pytest.approx(np.mean([outcome.measures[objective] for outcome in outcomes]))
 
-    told = teacher.train(params, trace, workloads, tuned, tmp_path)["validation"]
+    told = teacher.train(params, trace, workloads, tuned, [], tmp_path)["validation"]
     assert (told["measure"], told["heuristic"]) == (objective, pytest.approx(values[found["best"]]))
     assert told["teacher"] <= told["clone"]
     assert read_table(tmp_path / "learning_curve.parquet", LEARNING_CURVE)[1]["measure"] == objective
@@ -261,7 +261,7 @@ def test_one_objective_is_drawn_against_another(tmp_path: Path) -> None:
     lines = (tmp_path / "out" / "objectives.csv").read_text("utf-8").splitlines()
     header, *rows = (line.split(",") for line in lines)
     found = {(row[0], row[2]): dict(zip(header, row, strict=True)) for row in rows}
-    assert set(found) == {(s, p) for s in ("one", "two") for p in ("best heuristic", "weights", "teacher")}
+    assert set(found) == {(s, p) for s in ("one", "two") for p in ("best heuristic", "searched weights", "teacher")}
     point = found["two", "best heuristic"]
     assert (point["objective"], point["policy"], point["jct_s"], point["makespan_s"]) == (
         "makespan_s",
@@ -271,6 +271,6 @@ def test_one_objective_is_drawn_against_another(tmp_path: Path) -> None:
     )
     assert (point["makespan_s_ci_low"], point["makespan_s_ci_high"]) == ("10.0", "10.0")
     assert 2.0 <= float(point["jct_s_ci_low"]) < 3.0 < float(point["jct_s_ci_high"]) <= 4.0
-    assert found["one", "weights"]["makespan_s"] == "13.0"
+    assert found["one", "searched weights"]["makespan_s"] == "13.0"
     same = figures.compare([one, evaluated(tmp_path / "three", "jct_s", of)], tmp_path / "same", dpi=60)
     assert {path.stem for path in same} == {"data_sets"}

@@ -447,7 +447,7 @@ def test_the_text_of_boosted_trees_tells_what_they_look_at(fitted):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "teacher"}, "no student"),
+        ({"kind": "teacher"}, "no policy"),
         ({"name": 3}, "name: a text expected"),
         ({"problem": 3}, "problem: a text expected"),
         ({"problem": "dag_job"}, "unknown problem 'dag_job': known are .*; did you mean dag_jobs?"),
@@ -483,7 +483,7 @@ def test_a_broken_file_is_told_in_one_line(fitted, tmp_path, change, message):
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ({"feature": [25, -1, -1]}, "feature: a list of -1 .leaf. to 24 expected"),
+        ({"feature": [32, -1, -1]}, "feature: a list of -1 .leaf. to 31 expected"),
         ({"left": [1, 0]}, "unequal length"),
         ({"left": [0, 0, 0]}, "left child is no later node"),
         ({"threshold": [float("nan"), 0, 0]}, "not finite"),
@@ -507,7 +507,7 @@ def test_missing_files_are_told_in_one_line(fitted, tmp_path):
     with pytest.raises(ClearschedError, match="not valid JSON"):
         load_policy(tmp_path / "cut.json")
     (tmp_path / "list.json").write_text("[]")
-    with pytest.raises(ClearschedError, match="no student"):
+    with pytest.raises(ClearschedError, match="no policy"):
         load_policy(tmp_path / "list.json")
     content = json.loads((fitted.folder / "rule_list.json").read_text())
     del content["limit"]

@@ -89,7 +89,7 @@ OF_TRACE = {f"figures_draw_{name}" for name in ("dag_gallery", "job_sizes", "arr
 FITS = {f"students_fit_{name}" for name in defaults().students.names}
 SEARCHES = {f"search_run_{name}" for name in defaults().search.families}
 FROM_STUDENTS = {*FITS, "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
-FROM_TEACHER = {"teacher_train", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
+FROM_TEACHER = {"teacher_train", "teacher_choose", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
 EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *SEARCHES, *FROM_TEACHER, *OF_TRACE}
 OF_PROFILES = {"figures_draw_dag_gallery", "figures_draw_job_sizes"}
 
@@ -145,7 +145,7 @@ def test_several_scenarios_are_planned_in_one_run(tmp_path: Path) -> None:
     listed = overlays(tmp_path, few="workload: {executors: 3}", many="scenario: lots\nworkload: {executors: 5}")
     rules = planned(workplace(tmp_path), "--config", listed)
     each = {*EVERYTHING, *(f"params_{stage}" for stage in STAGES)}
-    assert rules == dict.fromkeys(each, 2) | {"all": 1, "figures_compare": 1}
+    assert rules == dict.fromkeys(each, 2) | {"teacher_train": 4, "all": 1, "figures_compare": 1}
     answer = snakemake(tmp_path, "--summary", "--config", listed)
     made = {line.split("\t")[0] for line in answer.stdout.splitlines()[1:]}
     for file in ("few/evaluation/metrics.json", "lots/traces/trace.parquet", "figures/data_sets.svg"):
@@ -210,7 +210,7 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
         ("students={boosted_trees: {trees: 6}}", FROM_STUDENTS),
         ("decisions={episodes: 3}", {"decisions_log", *FROM_STUDENTS}),
         ("teacher={improve: {iterations: 1}}", FROM_TEACHER),
-        ("search={population: 5}", {*SEARCHES, "evaluation_run", *OF_EVALUATION}),
+        ("search={population: 5}", {*SEARCHES, *FROM_TEACHER}),
         ("heuristics={weighted_fair: {alpha_step: 1.0}}", {"heuristics_tune", *SEARCHES, *FROM_TEACHER}),
         ("workload={load: 0.5}", EVERYTHING - {"traces_build", *OF_PROFILES}),
         ("seed=8", EVERYTHING - {"traces_build", *OF_PROFILES}),
@@ -326,7 +326,7 @@ def test_an_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
     (folder / "results/tiny/traces/workloads.parquet").write_bytes(b"PAR1")
     os.utime(folder / "results/tiny/traces/workloads.parquet", (0, 0))
     before = tuned.stat().st_mtime_ns
-    failed = snakemake(folder, "--cores", "2", "teacher_train", "--rerun-triggers", "mtime")
+    failed = snakemake(folder, "--cores", "2", "teacher_choose", "--rerun-triggers", "mtime")
     assert failed.returncode != 0
     assert "workloads.parquet" in failed.stdout + failed.stderr
     assert not (folder / "results/tiny/teacher/teacher.safetensors").exists()

@@ -1,9 +1,8 @@
 """Steps: an ordered list of cases, each with conditions, a cap, and how it orders what falls under it.
 
-"A freed executor stays in its job while the job holds less than 1.8 times its share; else the smallest job gets it that
-holds less than 0.8 times its share and has 6 s of work for each executor; else it stays idle." The first step that fits
-a row gives it its value. A cap is the least of a few products (`cap_terms`); the step fits rows whose feature `of` is
-below it.
+"Who is there stays while he holds less than 1.8 times his share; else the smallest comes next that holds less than 0.8
+times its share; else nobody." The first step that fits a row gives it its value. A cap is the least of a few products
+(`cap_terms`); the step fits rows whose feature `of` is below it.
 """
 
 from __future__ import annotations

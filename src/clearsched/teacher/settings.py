@@ -47,7 +47,7 @@ class CloneParams(Section):
 class ImproveParams(Section):
     """Policy gradient; the baseline of a rollout is the mean over the rollouts of the same job sequence."""
 
-    iterations: int = Field(8, ge=0, description="iterations; 0 keeps the clone")
+    iterations: int = Field(6, ge=0, description="iterations; 0 keeps the clone")
     sequences: Count = Field(8, description="job sequences in an iteration")
     rollouts: int = Field(4, ge=2, description="rollouts of each job sequence")
     exploration: float = Field(
@@ -101,7 +101,7 @@ class ImproveParams(Section):
         description="share of the past in the running mean of the weights after each iteration, which is tried on the "
         "validation episodes too; 0: no such mean",
     )
-    validate_every: Count = Field(4, description="iterations between two checks on the validation episodes")
+    validate_every: Count = Field(3, description="iterations between two checks on the validation episodes")
 
 
 class TeacherParams(Section):

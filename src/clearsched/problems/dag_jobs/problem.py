@@ -49,8 +49,8 @@ class DagJobs:
     default_source = DEFAULT
     figures = FIGURES
     details = ("jobs", "tasks")
-    # A weighted sum of 33 features is neither read nor as good as these.
-    overrides: Mapping[str, Any] = {"search": {"families": ("stay_and_move", "small_network")}}
+    # The others cost minutes and are neither read nor as good.
+    overrides: Mapping[str, Any] = {"search": {"families": ("stay_and_move",)}}
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:

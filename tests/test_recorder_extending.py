@@ -151,6 +151,8 @@ def test_a_recording_that_goes_on_holds_the_profiles_of_both(tmp_path: Path, mon
     path = tmp_path / "base.parquet"
     write_table(path, base.stages, TRACE, base.metadata)
     monkeypatch.setattr(record, "check_software", lambda: None)
+    monkeypatch.setattr(record, "software", lambda: {"spark": "4.3.0"})
+    monkeypatch.setattr(record.Plan, "folder", lambda *_: tmp_path)
     monkeypatch.setattr(record.Plan, "is_recorded", lambda *_: True)
     monkeypatch.setattr(record, "day_of", lambda unit: "2026-02-02")
     monkeypatch.setattr(record, "read_unit", lambda *_: record.Recording((), ((),)))

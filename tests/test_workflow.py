@@ -408,7 +408,10 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> list[Rule]:
         assert name is not None
         before, _, after = label.partition("output &rarr;")
         inputs, outputs = (
-            frozenset(from_repository(path, folder) for path in re.findall(r'face="monospace">(.*?)</font>', part))
+            frozenset(
+                from_repository(path.replace("{training_seed}", "0"), folder)
+                for path in re.findall(r'face="monospace">(.*?)</font>', part)
+            )
             for part in (before, after)
         )
         if name[1] not in ("all", *(f"params_{stage}" for stage in STAGES)):

@@ -116,7 +116,7 @@ class TeacherParams(Section):
     network: NetworkParams = NetworkParams()
     clone: CloneParams = CloneParams()
     improve: ImproveParams = ImproveParams()
-    seeds: int = Field(1, ge=1, le=100, description="networks that are trained; the best on validation is kept")
+    seeds: int = Field(3, ge=1, le=100, description="networks that are trained; the best on validation is kept")
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto", description="where the network is trained; auto: on a GPU if there is one"
     )

@@ -40,7 +40,7 @@ from clearsched.search.settings import SearchParams
 TRAINED_ON, MEASURED_ON, CHOSEN_ON = 1, 2, 3
 """Seeds."""
 
-TRAINING, VALIDATION = {"a": 128, "b": 32, "c": 256}, {"a": 64, "b": 24, "c": 128}
+TRAINING, VALIDATION = {"a": 128, "b": 160, "c": 256}, {"a": 64, "b": 32, "c": 128}
 MEASURED = {"a": 100, "b": 40, "c": 100}
 """Episodes: those of (b) are long."""
 

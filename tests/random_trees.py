@@ -6,7 +6,8 @@ import operator
 
 import numpy as np
 
-from clearsched.compiled.trees import pack, scores
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.trees import pack
 
 COLUMNS = 6
 SIGNS = {"<": operator.lt, ">=": operator.ge}
@@ -36,7 +37,7 @@ def grid_rows(rng: np.random.Generator, count: int) -> np.ndarray:
 
 def tree_scores(trees: list[dict[str, list]], features: np.ndarray) -> np.ndarray:
     """float64[n]: the sum of trees as it runs."""
-    return scores(pack(trees, features.shape[1], "test"), features)
+    return scores_of(Packed(trees=pack(trees, features.shape[1], "test")), features)
 
 
 def walk(trees: list[dict[str, list]], row: np.ndarray) -> float:

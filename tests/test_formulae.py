@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from clearsched import students
-from clearsched.compiled.formulae import formula_scores, pack_formula
-from clearsched.compiled.scoring import Packed
+from clearsched.compiled.formulae import pack_formula
+from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError, FeatureError
 from clearsched.problems.dag_jobs.command import simulate_file
@@ -93,7 +93,7 @@ def test_terms_are_summed_in_float64() -> None:
         + weights[names[2]] * row[column[2]]
         for row in rows.astype(float).tolist()
     ]
-    assert formula_scores(packed(weights).formula, rows).tolist() == expected
+    assert scores_of(packed(weights), rows).tolist() == expected
 
 
 def test_a_formula_and_a_tree_that_say_the_same_schedule_the_same(decima_profiles: Profiles) -> None:

@@ -24,11 +24,12 @@ from clearsched.problems.dag_jobs.workloads import build
 from clearsched.problems.problem import NONE, Answers
 from clearsched.teacher import sampling
 from clearsched.teacher.choices import candidate_of, column_of, softmax
-from clearsched.teacher.imitation import CloneParams, Examples, clone, demonstrate, imitation_loss
+from clearsched.teacher.imitation import CloneParams, Examples, demonstrate, imitation_loss
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.settings import ImproveParams, TeacherParams
 from clearsched.teacher.steps import Pull, update
 from clearsched.teacher.training import new_network
+from cloning import clone
 from stages import stage_params
 from toys import stage, toy_trace, toy_workload
 

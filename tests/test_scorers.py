@@ -13,8 +13,8 @@ import pytest
 
 from clearsched.compiled.feature import Feature
 from clearsched.compiled.features import new_rows
-from clearsched.compiled.scoring import NONE, best_candidate, scores_of
-from clearsched.compiled.trees import BLOCK, add_scores, pack, scores
+from clearsched.compiled.scoring import NONE, Packed, best_candidate, scores_of
+from clearsched.compiled.trees import BLOCK, add_scores, pack
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Choice
 from clearsched.registry import load
@@ -407,7 +407,7 @@ def test_scores_are_those_of_a_plain_walk(depths, count):
     features[0] = np.nan  # fails every comparison
     expected = [walk(trees, row) for row in features]
     packed = pack(trees, COLUMNS, "test")
-    np.testing.assert_array_equal(scores(packed, features), expected)
+    np.testing.assert_array_equal(scores_of(Packed(trees=packed), features), expected)
     rows, values = new_rows(count, COLUMNS), np.zeros(count)
     rows[:count] = features
     add_scores(packed, rows, count, values)

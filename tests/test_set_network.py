@@ -16,10 +16,11 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.problem import NONE, Instance
 from clearsched.problems.set_network import SetNetwork
-from clearsched.teacher.imitation import Epoch, clone, demonstrate
+from clearsched.teacher.imitation import Epoch, demonstrate
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import Improving
 from clearsched.teacher.settings import CloneParams, ImproveParams
+from cloning import clone
 from stages import stage_params
 from toys import stage, toy_trace, toy_workload
 

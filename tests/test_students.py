@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from clearsched import students
-from clearsched.compiled.trees import pack, scores
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.trees import pack
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
@@ -241,7 +242,7 @@ def test_monotone_trees_keep_the_direction_of_every_feature(fitted, rows):
         for name, trees in (("free", free), ("held", held)):
             changed = np.repeat(rows[::7], len(values), axis=0)
             changed[:, column] = np.tile(values, len(rows[::7]))
-            steps = np.diff(scores(trees, changed).reshape(-1, len(values)), axis=1)
+            steps = np.diff(scores_of(Packed(trees=trees), changed).reshape(-1, len(values)), axis=1)
             falls[name] += int((steps < -1e-6).sum())
     assert falls["free"] > 0
     assert falls["held"] == 0

@@ -29,11 +29,12 @@ from clearsched.problems.dag_jobs.workloads import build
 from clearsched.schemas import LEARNING_CURVE, read_table
 from clearsched.teacher import baselines, load_policy, policy_gradient, sampling
 from clearsched.teacher.choices import best, draw, entropy, log_probability_of_level, softmax
-from clearsched.teacher.imitation import Epoch, clone, demonstrate
+from clearsched.teacher.imitation import Epoch, demonstrate
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
 from clearsched.teacher.steps import Pull, update
+from cloning import clone
 from stages import stage_params
 from toys import stage, toy_trace, toy_workload
 

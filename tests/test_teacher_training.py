@@ -29,13 +29,13 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.teacher import baselines, policy_gradient, resuming, sampling, training
 from clearsched.teacher.devices import moved
 from clearsched.teacher.experts import find_experts
-from clearsched.teacher.imitation import clone
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import Improving
 from clearsched.teacher.resuming import Checkpoints, Snapshot
 from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
 from clearsched.teacher.steps import divergence
+from cloning import clone
 from stages import stage_params
 from toys import stage, toy_trace, toy_workload
 

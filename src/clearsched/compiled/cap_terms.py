@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.jit import allocating, compiled, inlined
+from clearsched.compiled.jit import compiled, inlined
 from clearsched.errors import ClearschedError
 
 TIMES = "times"
@@ -88,11 +88,3 @@ def least_term(terms: CapTerms, first: int, last: int, rows: np.ndarray, i: int)
             product *= value if power == 1.0 else value**power
         least = min(least, product)
     return least
-
-
-@allocating
-def cap_scores(terms: CapTerms, rows: np.ndarray) -> np.ndarray:
-    """float64[n]: the least term of each row of float32[n, F]."""
-    values = np.zeros(len(rows))
-    add_cap_terms(terms, rows, len(rows), values)
-    return values

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.jit import allocating, compiled, inlined
+from clearsched.compiled.jit import compiled, inlined
 from clearsched.errors import ClearschedError
 
 CONSTANT = "constant"
@@ -102,11 +102,3 @@ def log_of(value: float, scale: float) -> float:
     """sign(x) log(1 + |x| / scale): about x / scale near 0, and no large number far from it."""
     size = np.log1p(abs(np.float64(value)) / scale)
     return size if value >= 0 else -size
-
-
-@allocating
-def formula_scores(formula: Formula, rows: np.ndarray) -> np.ndarray:
-    """float64[n]: the formula of each row of float32[n, F]."""
-    values = np.empty(len(rows))
-    write_formula(formula, rows, len(rows), values)
-    return values

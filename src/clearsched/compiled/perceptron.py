@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.compiled.formulae import log_of
-from clearsched.compiled.jit import allocating, compiled
+from clearsched.compiled.jit import compiled
 from clearsched.compiled.trees import BLOCK
 
 WIDEST = BLOCK - 1
@@ -51,11 +51,3 @@ def add_network(network: Network, rows: np.ndarray, count: int, values: np.ndarr
         for unit in range(units):
             total += network.weight[unit] * max(values[count + unit], 0.0)
         values[i] += total
-
-
-@allocating
-def network_scores(network: Network, rows: np.ndarray) -> np.ndarray:
-    """float64[n]: the answer to each row of float32[n, F]."""
-    values = np.zeros(len(rows) + WIDEST)
-    add_network(network, rows, len(rows), values)
-    return values[: len(rows)]

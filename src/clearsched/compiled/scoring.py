@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, add_cap_terms, cap_scores
-from clearsched.compiled.formulae import NO_FORMULA, Formula, formula_scores, write_formula
-from clearsched.compiled.jit import inlined
-from clearsched.compiled.perceptron import NO_NETWORK, Network, add_network, network_scores
-from clearsched.compiled.steps import NO_STEPS, Steps, add_steps, step_scores
-from clearsched.compiled.trees import NO_TREES, Trees, add_scores, scores
+from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, add_cap_terms
+from clearsched.compiled.formulae import NO_FORMULA, Formula, write_formula
+from clearsched.compiled.jit import allocating, inlined
+from clearsched.compiled.perceptron import NO_NETWORK, Network, add_network
+from clearsched.compiled.steps import NO_STEPS, Steps, add_steps
+from clearsched.compiled.trees import BLOCK, NO_TREES, Trees, add_scores
 
 NONE = -1
 """The answer "none of these"."""
@@ -78,12 +78,18 @@ def best_candidate(scorer: Packed, rows: np.ndarray, count: int, values: np.ndar
 
 def scores_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
     """float64[n]: the scores of float32[n, F], outside the loop, to the bit as inside it."""
-    rows = np.ascontiguousarray(features, np.float32)
-    answer: np.ndarray = formula_scores(scorer.formula, rows) + scores(scorer.trees, rows)
-    if len(scorer.caps.coefficient):
-        answer = answer + cap_scores(scorer.caps, rows)
-    if len(scorer.steps.of):
-        answer = answer + step_scores(scorer.steps, rows)
-    if len(scorer.network.feature):
-        answer = answer + network_scores(scorer.network, rows)
+    answer: np.ndarray = _scores(scorer, np.ascontiguousarray(features, np.float32))
+    return answer
+
+
+@allocating
+def _scores(scorer: Packed, rows: np.ndarray) -> np.ndarray:
+    """`scores_of`, some rows at a time, each column of them contiguous: what trees are fast for."""
+    answer, size = np.empty(len(rows)), 4 * BLOCK
+    block, values = np.empty((rows.shape[1], size), np.float32).T, np.empty(size + BLOCK)
+    for first in range(0, len(rows), size):
+        count = min(size, len(rows) - first)
+        block[:count] = rows[first : first + count]
+        write_scores(scorer, block, count, values)
+        answer[first : first + count] = values[:count]
     return answer

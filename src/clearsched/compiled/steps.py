@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, least_term
-from clearsched.compiled.jit import allocating, compiled
+from clearsched.compiled.jit import compiled
 
 NO_COLUMN = -1
 """In place of the feature that a cap bounds, where a step has none."""
@@ -93,11 +93,3 @@ def conditions_hold(steps: Steps, s: int, rows: np.ndarray, i: int) -> bool:
         if (rows[i, steps.feature[c]] < steps.threshold[c]) != steps.below[c]:
             return False
     return True
-
-
-@allocating
-def step_scores(steps: Steps, rows: np.ndarray) -> np.ndarray:
-    """float64[n]: the value of each row of float32[n, F]."""
-    values = np.zeros(len(rows))
-    add_steps(steps, rows, len(rows), values)
-    return values

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.jit import allocating, compiled
+from clearsched.compiled.jit import compiled
 from clearsched.errors import ClearschedError
 
 LEAF = -1
@@ -165,16 +165,3 @@ def add_walk(
                 node = left[node] if rows[i, feature[node]] < threshold[node] else right[node]
             total += value[node]
         values[i] = total
-
-
-@allocating
-def scores(trees: Trees, rows: np.ndarray) -> np.ndarray:
-    """float64[n]: score of each row of float32[n, F]."""
-    result = np.zeros(len(rows))
-    size = 4 * BLOCK
-    block = np.empty((rows.shape[1], size), np.float32).T
-    for first in range(0, len(rows), size):
-        count = min(size, len(rows) - first)
-        block[:count] = rows[first : first + count]
-        add_scores(trees, block, count, result[first : first + count])
-    return result

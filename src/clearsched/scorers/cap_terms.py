@@ -85,22 +85,23 @@ def level_in_words(term: Mapping[str, float], choice: Question, facts: Facts) ->
     if not powers:
         return words.amount(times, choice, facts)
     name, power = next(iter(powers.items()))
-    most = facts.get("most", 0)
+    most, things = facts.get("most", 0), choice.unit or facts.get("unit", "")
     if len(powers) > 1 or power != 1 or times <= 0 or (unit[name] and not most):
-        return f"{_product(term, unit)} of the {choice.unit or 'most'}"
+        return f"{_product(term, unit)} of the {things or 'most'}"
     if not unit[name]:
         return name if times == 1 else f"{times:g} times {name}"
     worth = times * most  # things for one unit of the feature
     if worth <= 1:
-        each = "" if f"{1 / worth:g}" == "1" else f"{1 / worth:g} "
-        return f"one {choice.unit.removesuffix('s') or 'step'} for each {each}{unit[name]} of {name}"
-    return f"{worth:g} {choice.unit or 'steps'} for each {unit[name]} of {name}"
+        each = "" if f"{1 / worth:.3g}" == "1" else f"{1 / worth:.3g} "
+        return f"one {things.removesuffix('s') or 'step'} for each {each}{unit[name]} of {name}"
+    return f"{worth:.3g} {things or 'steps'} for each {unit[name]} of {name}"
 
 
 def _product(term: Mapping[str, float], unit: Mapping[str, str]) -> str:
     """A term as a product, with units."""
-    factors = [f"{float(term.get(TIMES, 1.0)):g}"]
+    told = f"{float(term.get(TIMES, 1.0)):g}"
     for name, power in term.items():
         if name != TIMES:
-            factors.append(name + (f"^{power:g}" if power != 1 else "") + (f" [{unit[name]}]" if unit[name] else ""))
-    return " x ".join(factors)
+            size = "" if abs(power) == 1 else f"^{abs(power):g}"
+            told += f" {'x' if power > 0 else '/'} {name}{size}" + (f" [{unit[name]}]" if unit[name] else "")
+    return told

@@ -15,8 +15,8 @@ from clearsched.registry import load
 from clearsched.scorers.kinds import SCORERS
 
 Facts = Mapping[str, Any]
-"""What a text may tell beside the scorer: `most`, the most that a level can be; `none`, whether "none of these" is an
-answer. Both may be missing."""
+"""What a text may tell beside the scorer: `most`, the most that a level can be, and `unit`, what it is a number of;
+`none`, whether "none of these" is an answer. Each may be missing."""
 
 
 class Question(Protocol):

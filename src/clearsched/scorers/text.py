@@ -8,7 +8,8 @@ from clearsched.scorers.policy import ScoredPolicy
 
 def render(policy: ScoredPolicy) -> str:
     """The policy as text; its numbers are those that run."""
-    facts = {"most": policy.evidence.get("most", 0), "none": policy.none}
+    things = next((choice.unit for choice in policy.problem.choices if choice.form != words.SCORE), "")
+    facts = {"most": policy.evidence.get("most", 0), "none": policy.none, "unit": things}
     title = f"{policy.kind.capitalize()} {policy.name}"
     lines = [title, "=" * len(title)]
     used: set[str] = set()

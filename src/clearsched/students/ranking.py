@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from clearsched.compiled.feature import Feature
-from clearsched.compiled.trees import LEAF, pack, scores
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.trees import LEAF, pack
 from clearsched.decisions.choices import Choices
 from clearsched.students.dataset import best_rows, subset
 from clearsched.students.settings import RankingParams
@@ -46,7 +47,7 @@ def rescored(choices: Choices, features: Sequence[Feature], settings: RankingPar
     They rank all candidates of a decision, also where the expert only named one, and smoothly where it wavers.
     """
     trees = pack(learn(choices, features, settings, seed), len(features), "boosted trees")
-    return choices._replace(score=np.where(choices.is_none, 0.0, scores(trees, choices.features)))
+    return choices._replace(score=np.where(choices.is_none, 0.0, scores_of(Packed(trees=trees), choices.features)))
 
 
 def train(

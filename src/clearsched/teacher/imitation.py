@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -181,22 +181,6 @@ class Cloning:
             driver = TeacherPolicy(weights, self.instance.problem, "sampled", self._seeds[number - 1])
         new = demonstrate(self.instance, episodes, self.expert, driver, none=self.network.none)
         self._examples = new if self._examples is None else self._examples.and_more(new)
-
-
-def clone(
-    network: Any,
-    instance: Instance,
-    training: Sequence[Episode],
-    expert: Compiled,
-    params: CloneParams,
-    generator: np.random.Generator,
-    report: Callable[[Epoch], None] = lambda epoch: None,
-) -> None:
-    """All rounds of `Cloning`, whatever the clone costs by then; `report` is called after each epoch."""
-    cloning = Cloning(network, instance, training, expert, params, generator)
-    for _ in range(1 + params.dagger_rounds):
-        for epoch in cloning.run_round():
-            report(epoch)
 
 
 def demonstrate(

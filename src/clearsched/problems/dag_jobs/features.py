@@ -7,6 +7,8 @@ row of the stage that was chosen. The formula of a feature *is* its code: `fill_
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from clearsched.compiled.feature import Feature
@@ -244,109 +246,152 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
     return describe_candidates(state, rows, stages, np.empty(3 * (jobs + stages_of_one)))
 
 
+class Totals(NamedTuple):
+    """What a job is compared with: sums over the jobs in the system, and some facts of those with a candidate."""
+
+    weight: float
+    sqrt_weight: float
+    power_20: float
+    power_40: float
+    power_60: float
+    power_80: float
+    smallest_weight: float  # of a job with a candidate
+    ranked: int  # jobs with a candidate
+    most: int  # candidates of one job
+
+
 @compiled
 def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scratch: np.ndarray) -> int:
     """`fill_features` with float64[3 x (active jobs + candidates of one job)] to work in."""
-    scalar, job, work, stage, active = state.scalar, state.job, state.work, state.stage, state.active
-    profile_work_ms, mean_ms = state.profiles.work_ms, state.profiles.mean_ms
-    levels_below, critical_path_ms = state.profiles.levels_below, state.profiles.critical_path_ms
-    jobs = scalar[st.NUM_ACTIVE]
-    sum_weight = sum_sqrt_weight = 0.0
-    sum_power_20 = sum_power_40 = sum_power_60 = sum_power_80 = 0.0
-    smallest_weight = np.inf
-    choosable = most = 0
-    for i in range(jobs):
-        j = active[i]
-        weight = work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS
-        sum_weight += weight
-        sum_sqrt_weight += np.sqrt(weight)
-        root = work[j, st.WORK_ROOT]
-        sum_power_20 += root
-        sum_power_40 += root * root
-        sum_power_60 += root * root * root
-        sum_power_80 += root * root * root * root
-        if job[j, st.NUM_CANDIDATES] > 0:
-            smallest_weight = min(smallest_weight, weight)
-            choosable += 1
-            most = max(most, job[j, st.NUM_CANDIDATES])
+    totals = _totals(state)
     # Keys to rank by, and the ranks: first those of the jobs with a candidate, then those of one job's candidates.
-    places = choosable + most
+    places = totals.ranked + totals.most
     keys, ranks, ordered = scratch[:places], scratch[places : 2 * places], scratch[2 * places : 3 * places]
-    place = 0
-    for i in range(jobs):
-        if job[active[i], st.NUM_CANDIDATES] > 0:
-            keys[place] = work[active[i], st.WORK_LEFT_MS]
-            place += 1
-    count_smaller(keys, ranks, ordered, 0, choosable)
+    _rank_jobs(state, keys, ranks, ordered, totals.ranked)
     count = place = 0
-    for i in range(jobs):
-        j = active[i]
-        candidates = job[j, st.NUM_CANDIDATES]
+    for i in range(state.scalar[st.NUM_ACTIVE]):
+        j = state.active[i]
+        candidates = state.job[j, st.NUM_CANDIDATES]
         if candidates == 0:
             continue
-        s = job[j, st.BASE]
-        for c in range(candidates):
-            while stage[s, st.CANDIDATE] == 0:
-                s += 1
-            stages[count + c] = s
-            keys[choosable + c] = order_key(
-                stage[s, st.WAITING], levels_below[stage[s, st.PROFILE_STAGE]], c, candidates
-            )
-            s += 1
-        count_smaller(keys, ranks, ordered, choosable, candidates)
-        is_source = 1 if j == scalar[st.SOURCE_JOB] else 0
-        held = job[j, st.ATTACHED] + job[j, st.TRANSIT] + job[j, st.PROMISED]  # as `executors_held`
-        weight = work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS
-        _write_job(
-            rows,
-            count,
-            is_source=is_source,
-            held=held - is_source * scalar[st.TO_DECIDE],
-            work_left_ms=work[j, st.WORK_LEFT_MS],
-            work_ms=profile_work_ms[job[j, st.PROFILE]],
-            tasks_left=job[j, st.TASKS_LEFT],
-            stages_left=job[j, st.STAGES_LEFT],
-            time_ms=scalar[st.TIME_MS],
-            arrival_ms=job[j, st.ARRIVAL_MS],
-            critical_path_left_ms=work[j, st.CRITICAL_PATH_LEFT_MS],
-            smaller_jobs=ranks[place],
-            weight=weight,
-            smallest_weight=smallest_weight,
-            sum_weight=sum_weight,
-            sqrt_weight=np.sqrt(weight),
-            sum_sqrt_weight=sum_sqrt_weight,
-            root=work[j, st.WORK_ROOT],
-            sum_power_20=sum_power_20,
-            sum_power_40=sum_power_40,
-            sum_power_60=sum_power_60,
-            sum_power_80=sum_power_80,
-            jobs=jobs,
-            executors=scalar[st.NUM_EXECUTORS],
-            moving_delay_ms=scalar[st.MOVING_DELAY_MS],
-        )
+        _rank_stages(state, j, stages[count:], keys[totals.ranked :])
+        count_smaller(keys, ranks, ordered, totals.ranked, candidates)
+        _describe_job(state, j, rows, count, totals, ranks[place])
         place += 1
         for c in range(count, count + candidates):
             for column in range(NUM_JOB_FEATURES):
                 rows[c, column] = rows[count, column]
-            s = stages[c]
-            g = stage[s, st.PROFILE_STAGE]
-            _write_stage(
-                rows,
-                c,
-                waiting_parents=stage[s, st.WAITING],
-                unstarted=stage[s, st.UNSTARTED],
-                running=stage[s, st.RUNNING],
-                moving=stage[s, st.MOVING],
-                promised=stage[s, st.COMMITTED],
-                task_ms=mean_ms[g],
-                levels_below=levels_below[g],
-                critical_path_ms=critical_path_ms[g],
-                earlier_candidates=ranks[choosable + c - count],
-                to_decide=scalar[st.TO_DECIDE],
-                jobs=jobs,
-            )
+            _describe_stage(state, stages[c], rows, c, ranks[totals.ranked + c - count])
         count += candidates
     return count
+
+
+@inlined
+def _totals(state: State) -> Totals:
+    """One pass over the jobs in the system."""
+    weight = sqrt_weight = power_20 = power_40 = power_60 = power_80 = 0.0
+    smallest_weight = np.inf
+    ranked = most = 0
+    for i in range(state.scalar[st.NUM_ACTIVE]):
+        j = state.active[i]
+        own = state.work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS
+        weight += own
+        sqrt_weight += np.sqrt(own)
+        root = state.work[j, st.WORK_ROOT]
+        power_20 += root
+        power_40 += root * root
+        power_60 += root * root * root
+        power_80 += root * root * root * root
+        candidates = state.job[j, st.NUM_CANDIDATES]
+        if candidates > 0:
+            smallest_weight = min(smallest_weight, own)
+            ranked += 1
+            most = max(most, candidates)
+    return Totals(weight, sqrt_weight, power_20, power_40, power_60, power_80, smallest_weight, ranked, most)
+
+
+@inlined
+def _rank_jobs(state: State, keys: np.ndarray, ranks: np.ndarray, ordered: np.ndarray, ranked: int) -> None:
+    """Write for each of the `ranked` jobs with a candidate how many of them have less work left."""
+    place = 0
+    for i in range(state.scalar[st.NUM_ACTIVE]):
+        j = state.active[i]
+        if state.job[j, st.NUM_CANDIDATES] > 0:
+            keys[place] = state.work[j, st.WORK_LEFT_MS]
+            place += 1
+    count_smaller(keys, ranks, ordered, 0, ranked)
+
+
+@inlined
+def _rank_stages(state: State, j: int, stages: np.ndarray, keys: np.ndarray) -> None:
+    """Write the candidates of job j, by index, to `stages`, and the key of each to `keys`."""
+    stage, s = state.stage, state.job[j, st.BASE]
+    candidates = state.job[j, st.NUM_CANDIDATES]
+    for c in range(candidates):
+        while stage[s, st.CANDIDATE] == 0:
+            s += 1
+        stages[c] = s
+        levels_below = state.profiles.levels_below[stage[s, st.PROFILE_STAGE]]
+        keys[c] = order_key(stage[s, st.WAITING], levels_below, c, candidates)
+        s += 1
+
+
+@inlined
+def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Totals, smaller_jobs: float) -> None:
+    """Write the features of job j to a row."""
+    scalar, job, work = state.scalar, state.job, state.work
+    is_source = 1 if j == scalar[st.SOURCE_JOB] else 0
+    held = job[j, st.ATTACHED] + job[j, st.TRANSIT] + job[j, st.PROMISED]  # as `executors_held`
+    weight = work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS
+    _write_job(
+        rows,
+        row,
+        is_source=is_source,
+        held=held - is_source * scalar[st.TO_DECIDE],
+        work_left_ms=work[j, st.WORK_LEFT_MS],
+        work_ms=state.profiles.work_ms[job[j, st.PROFILE]],
+        tasks_left=job[j, st.TASKS_LEFT],
+        stages_left=job[j, st.STAGES_LEFT],
+        time_ms=scalar[st.TIME_MS],
+        arrival_ms=job[j, st.ARRIVAL_MS],
+        critical_path_left_ms=work[j, st.CRITICAL_PATH_LEFT_MS],
+        smaller_jobs=smaller_jobs,
+        weight=weight,
+        smallest_weight=totals.smallest_weight,
+        sum_weight=totals.weight,
+        sqrt_weight=np.sqrt(weight),
+        sum_sqrt_weight=totals.sqrt_weight,
+        root=work[j, st.WORK_ROOT],
+        sum_power_20=totals.power_20,
+        sum_power_40=totals.power_40,
+        sum_power_60=totals.power_60,
+        sum_power_80=totals.power_80,
+        jobs=scalar[st.NUM_ACTIVE],
+        executors=scalar[st.NUM_EXECUTORS],
+        moving_delay_ms=scalar[st.MOVING_DELAY_MS],
+    )
+
+
+@inlined
+def _describe_stage(state: State, s: int, rows: np.ndarray, row: int, earlier_candidates: float) -> None:
+    """Write the features of stage s, and of the decision, to a row."""
+    stage, profiles = state.stage, state.profiles
+    g = stage[s, st.PROFILE_STAGE]
+    _write_stage(
+        rows,
+        row,
+        waiting_parents=stage[s, st.WAITING],
+        unstarted=stage[s, st.UNSTARTED],
+        running=stage[s, st.RUNNING],
+        moving=stage[s, st.MOVING],
+        promised=stage[s, st.COMMITTED],
+        task_ms=profiles.mean_ms[g],
+        levels_below=profiles.levels_below[g],
+        critical_path_ms=profiles.critical_path_ms[g],
+        earlier_candidates=earlier_candidates,
+        to_decide=state.scalar[st.TO_DECIDE],
+        jobs=state.scalar[st.NUM_ACTIVE],
+    )
 
 
 def docs_table() -> str:

@@ -36,16 +36,23 @@ FREE = 0.1
 """Seconds of work for an executor below which any job is worth the move."""
 
 NUMBERS = (
-    Number("p", 0.6, 0.2, 0.0, 1.0, 0.05),
-    Number("log_m", 0.7, 0.6, -2.0, 4.0),
-    Number("q", 0.4, 0.2, 0.0, 1.0, 0.05),
+    Number("p", 0.55, 0.2, 0.0, 1.0, 0.05),
+    Number("log_m", 0.9, 0.6, -2.0, 4.0),
+    Number("q", 0.25, 0.2, 0.0, 1.0, 0.05),
     Number("log_k", 0.7, 0.6, -2.0, 4.0),
-    Number("log_c", 0.5, 1.0, float(np.log(FREE)) - 0.5, 4.0),
-    Number("remains", 0.5, 0.5, 0.0, 1.0, 1.0),  # 1: where no job is below its cap, an executor stays in its own
+    Number("log_c", 0.9, 1.0, float(np.log(FREE)) - 0.5, 4.0),
+    Number("remains", 0.6, 0.5, 0.0, 1.0, 1.0),  # 1: where no job is below its cap, an executor stays in its own
     Number("idles", 0.5, 0.5, 0.0, 1.0, 1.0),  # 1: else it idles; 0: the smallest job takes it
-    Number("ready", 0.5, 1.0, 0.0, 10.0),  # smaller jobs that a job goes before if its next stage can start at once
-    Number("log_age", -5.0, 1.5, -8.0, -1.0),  # the same for each second of age
+    Number("ready", 2.0, 1.0, 0.0, 10.0),  # smaller jobs that a job goes before if its next stage can start at once
+    Number("log_age", -6.0, 1.5, -8.0, -1.0),  # the same for each second of age
+    Number("near", 0.0, 0.06, -0.4, 0.4, 0.02),  # power by which the first cap falls with `job_work_to_smallest`
+    Number("many", 0.0, 0.06, -0.4, 0.4, 0.02),  # the same with `job_tasks_left`
 )
+"""They begin in the middle of what measured well: a search that begins elsewhere ends elsewhere (docs/search.md)."""
+
+DISCOUNTS = {"near": "job_work_to_smallest", "many": "job_tasks_left"}
+"""The features of those powers. They are taken relative to a typical value, so that the cap's other numbers keep their
+meaning."""
 
 UNREADY = 0.25
 """A smaller bonus for readiness is none."""
@@ -61,6 +68,11 @@ class StayAndMove:
 
     def __init__(self, ground: Ground) -> None:
         self.executors, self.none = ground.most, ground.none
+        column = [feature.name for feature in ground.rank.features].index
+        self._typical = {
+            name: float(np.exp(np.log(np.maximum(ground.rows[:, column(feature)], 1.0)).mean()))
+            for name, feature in DISCOUNTS.items()
+        }
 
     @property
     def numbers(self) -> Sequence[Number]:
@@ -68,17 +80,17 @@ class StayAndMove:
         return tuple(number for number in NUMBERS if self.none or number.name != "idles")
 
     def start(self, generator: np.random.Generator, found: np.ndarray | None) -> np.ndarray:
-        """Known caps; the restarts differ by their powers, and so by what their coefficients mean."""
+        """Known caps, the middle of what measured well; restarts differ by their powers, and by all that they draw."""
         values = np.array([number.start for number in self.numbers])
         for place, number in enumerate(self.numbers):
             if number.name in ("p", "q"):
-                values[place] = generator.uniform(0.2, 0.8)
+                values[place] += generator.uniform(-POWER / 2, POWER / 2)
         return values
 
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
         """The same steps for both choices: where to, and up to how many."""
         told = dict(zip((number.name for number in self.numbers), np.asarray(values).tolist(), strict=True))
-        stay = [_share(told["log_k"], told["q"])]
+        stay = [self._discounted(_share(told["log_k"], told["q"]), told)]
         move = [_share(told["log_m"], told["p"])]
         if told["log_c"] >= np.log(FREE):  # one executor for each c seconds of work, as a share of all
             worth = rounded(1 / (float(np.exp(told["log_c"])) * self.executors))
@@ -106,6 +118,17 @@ class StayAndMove:
             rank.append({**other, "then": LAST, "plus": {**jobs, **stages}})
         level.append({**other, "then": 1.0})
         return {"stage": {"steps": rank}, "limit": {"steps": level}}
+
+
+    def _discounted(self, term: dict[str, float], told: Mapping[str, float]) -> dict[str, float]:
+        """The cap of the first step with its two powers."""
+        times = term["times"]
+        for name, feature in DISCOUNTS.items():
+            power = round(told[name], 2)
+            if power:
+                term[feature] = -power
+                times *= self._typical[name] ** power
+        return term | {"times": rounded(times)}
 
 
 def _share(log_times: float, power: float) -> dict[str, float]:

@@ -396,7 +396,7 @@ def test_embedded_data_set() -> None:
     for rows in profiles.values():
         check_profile(rows)
     sizes = list(dict.fromkeys(table["size"].to_pylist()))
-    assert sizes == ["0.5g", "1g", "2g", "5g", "10g", "20g"]
+    assert sizes == ["0.5g", "1g", "2g", "5g", "10g", "20g", "50g"]
     names = [(rows[0]["size"], rows[0]["query"]) for rows in profiles.values()]
     assert names == [(size, str(query)) for size in sizes for query in range(1, 23)]
     assert metadata["notice"] == "derived from TPC-H, not comparable to published TPC-H results"

@@ -119,7 +119,6 @@ class StayAndMove:
         level.append({**other, "then": 1.0})
         return {"stage": {"steps": rank}, "limit": {"steps": level}}
 
-
     def _discounted(self, term: dict[str, float], told: Mapping[str, float]) -> dict[str, float]:
         """The cap of the first step with its two powers."""
         times = term["times"]

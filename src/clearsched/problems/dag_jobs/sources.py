@@ -29,7 +29,7 @@ SOURCES: Registry[Source] = Registry(
             "tpch-spark",
             "TPC-H on Spark",
             f"{_ROOM}.tpch_spark",
-            "the 22 TPC-H queries at 6 input sizes, recorded on Apache Spark by this project; embedded",
+            "the 22 TPC-H queries at 7 input sizes, recorded on Apache Spark by this project; embedded",
             f"{_SETTINGS}:TpchSparkParams",
         ),
         Source(

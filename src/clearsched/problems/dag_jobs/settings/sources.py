@@ -14,7 +14,7 @@ class TpchSparkParams(Section):
 
     sizes: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(
         (),
-        description="input sizes that jobs are drawn from, as [0.5g, 1g]; empty: 2g to 50g of the embedded file, or "
+        description="input sizes that jobs are drawn from, as [0.5g, 1g]; empty: 10g and 20g of the embedded file, or "
         "all of a recording of yours",
     )
 

@@ -24,10 +24,10 @@ from clearsched.problems.dag_jobs.traces.trace import Trace, levels_of
 if TYPE_CHECKING:
     from clearsched.problems.dag_jobs.settings.sources import TpchSparkParams
 
-SIZES: tuple[str, ...] = ("2g", "5g", "10g", "20g", "50g")
-"""Sizes of the embedded file that are scheduled where none are named: jobs of 1 to 600 executor-seconds, 67 on average.
+SIZES: tuple[str, ...] = ("10g", "20g")
+"""Sizes of the embedded file that are scheduled where none are named: jobs of some 50 executor-seconds.
 
-Those of the smaller ones alone, up to 10g, last seconds: `scenarios/micro.yaml`.
+Those of the smaller ones, up to 10g, last seconds: `scenarios/micro.yaml`.
 """
 
 

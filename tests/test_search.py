@@ -19,6 +19,7 @@ from clearsched.evaluation.policies import load_policies, load_policy, policies_
 from clearsched.files import read_json
 from clearsched.problems import PROBLEMS, find_problem
 from clearsched.problems.dag_jobs.families import NUMBERS, StayAndMove
+from clearsched.problems.dag_jobs.features import NUM_FEATURES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
@@ -254,10 +255,13 @@ def test_a_network_begins_as_the_weighted_sum() -> None:
 def steps(**numbers: float) -> Mapping[str, Any]:
     """The steps of stay and move on 10 executors: the numbers where they begin, but for those given."""
     values = {number.name: number.start for number in NUMBERS} | numbers
-    ground = Ground(
-        DAG_JOBS, 10, True, np.ones((1, 1), np.float32), np.array([0, 1]), np.zeros(1, int), np.zeros(1, int)
-    )
-    return StayAndMove(ground).scorers(np.array(list(values.values())))
+    return StayAndMove(one_row(True)).scorers(np.array(list(values.values())))
+
+
+def one_row(none: bool) -> Ground:
+    """Ten executors, and a decision with one candidate, all of whose features are 2."""
+    rows = np.full((1, NUM_FEATURES), 2, np.float32)
+    return Ground(DAG_JOBS, 10, none, rows, np.array([0, 1]), np.zeros(1, int), np.zeros(1, int))
 
 
 def test_stay_and_move_is_what_its_numbers_say() -> None:
@@ -290,10 +294,16 @@ def test_stay_and_move_is_what_its_numbers_say() -> None:
     assert other[3]["plus"] == {"job_work_rank": -1.0, "stage_is_ready": 3.0, "job_age_s": 0.1, "stage_rank": -0.001}
 
 
+def test_the_first_cap_falls_where_the_smallest_job_is_small_and_tasks_are_many() -> None:
+    """The powers of near and many, told relative to typical values (2 each here): 1.8 x 2^0.1 x 2^0.3 is 2.4."""
+    found = steps(p=0.6, q=0.2, log_k=np.log(1.8), near=0.1, many=0.3)
+    stay = {"times": 2.4, "job_share_20": 1, "job_work_to_smallest": -0.1, "job_tasks_left": -0.3}
+    assert [found[choice]["steps"][0]["below"] for choice in ("stage", "limit")] == [[stay], [stay]]
+    assert "job_tasks_left" not in steps(near=0.1, many=0.0)["stage"]["steps"][0]["below"][0]
+
+
 def test_without_leave_to_idle_the_smallest_job_takes_what_is_left() -> None:
-    program = StayAndMove(
-        Ground(DAG_JOBS, 10, False, np.ones((1, 1), np.float32), np.array([0, 1]), np.zeros(1, int), np.zeros(1, int))
-    )
+    program = StayAndMove(one_row(False))
     assert "idles" not in [number.name for number in program.numbers]
     last = program.scorers(program.start(np.random.default_rng(0), None))["stage"]["steps"][-1]
     assert last["then"] > 0

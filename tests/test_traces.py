@@ -200,7 +200,7 @@ def test_describe_a_source_by_its_name() -> None:
     found = describe("tpch-spark")
     assert (found["counts"]["jobs"], found["counts"]["templates"]) == (44, 22)
     assert found["quantiles"]["work of a job (executor-s)"]["mean"] >= 50  # as a cluster's jobs: the default scenario
-    assert found["defects"] == {"skipped": {"job of a size that was not asked for": 88}, "survived": {}}
+    assert found["defects"] == {"skipped": {"job of a size that was not asked for": 110}, "survived": {}}
     assert found["load"]["arrival_span_s"] is None
 
 

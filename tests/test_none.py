@@ -24,7 +24,7 @@ from clearsched.problems.dag_jobs.workloads import build
 from clearsched.problems.problem import NONE, Answers
 from clearsched.teacher import sampling
 from clearsched.teacher.choices import candidate_of, column_of, softmax
-from clearsched.teacher.imitation import CloneParams, Examples, demonstrate, imitation_loss
+from clearsched.teacher.imitation import CloneParams, Cloning, Examples, demonstrate, imitation_loss
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.settings import ImproveParams, TeacherParams
 from clearsched.teacher.steps import Pull, update
@@ -89,7 +89,7 @@ def clones(instance: DagJobsInstance) -> dict[bool, TeacherNetwork]:
     networks = {none: a_network(none) for none in (True, False)}
     for network in networks.values():
         episodes = [workload(seed) for seed in range(16)]
-        clone(network, instance, episodes, EXPERT.compiled, settings, np.random.default_rng(0))
+        clone(Cloning(network, instance, episodes, EXPERT.compiled, settings, np.random.default_rng(0)))
     return networks
 
 

@@ -238,19 +238,22 @@ def test_cold_run_may_lack_a_second_sample() -> None:
     """The timed run samples its input again (stage 2), which the cold run on little data did not."""
     reference = stages(3, 2, 1, 2, 1, parents=((), (0,), (0, 1), (0, 1, 2), (3,)))
     cold = stages(2, 1, 1, 1, parents=((), (0,), (0, 1), (2,)))
-    assert match_cold(reference, cold) == [0, 1, None, 2, 3]
+    assert match_cold("here", reference, cold) == [0, 1, None, 2, 3]
     rows = profile_rows(0, "20", "2g", {1: Recording(cold, (reference,))}, "wall")
     fresh = [entry["duration_ms"] for row in rows for entry in row["durations"] if entry["wave"] == "fresh"]
     assert fresh == [[5], [5], [], [5], [5]]
+    with pytest.raises(ClearschedError, match="here, run 0: 2 stages with other dependencies than the timed runs' 5"):
+        match_cold("here", reference, cold[:2])
 
 
 def test_cold_run_of_another_plan_has_no_fresh_durations() -> None:
     """Spark joins little data in another way than much: no stage of one plan is one of the other."""
     reference = stages(3, 2, 1, 2, 1, parents=((), (0,), (0, 1), (0, 1, 2), (3,)))
-    cold = stages(2, 1, parents=((), (0,)))
-    assert match_cold(reference, cold) == [None] * 5
+    cold = stages(2, 1, parents=((), ()))
+    assert match_cold("here", reference, cold) == [None] * 5
     rows = profile_rows(0, "7", "50g", {2: Recording(cold, (reference,))}, "wall")
-    assert not any(e["duration_ms"] for row in rows for e in row["durations"] if e["wave"] == "fresh")
+    assert not record.has_fresh(rows)
+    assert record.has_fresh(profile_rows(0, "7", "50g", {2: Recording(reference, (reference,))}, "wall"))
 
 
 def test_splits_grow_with_the_data() -> None:

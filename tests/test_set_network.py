@@ -16,7 +16,7 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.problem import NONE, Instance
 from clearsched.problems.set_network import SetNetwork
-from clearsched.teacher.imitation import Epoch, demonstrate
+from clearsched.teacher.imitation import Cloning, Epoch, demonstrate
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import Improving
 from clearsched.teacher.settings import CloneParams, ImproveParams
@@ -143,7 +143,7 @@ def cloned(net: Any, instance: Instance, training: list[Any], expert: Any, **set
     """Clone in place; how the last epoch went."""
     epochs: list[Epoch] = []
     params = CloneParams(**{"batch_size": 64, "learning_rate": 0.01, "dagger_rounds": 1} | settings)
-    clone(net, instance, training, expert, params, np.random.default_rng(0), epochs.append)
+    clone(Cloning(net, instance, training, expert, params, np.random.default_rng(0)), epochs.append)
     return epochs[-1]
 
 

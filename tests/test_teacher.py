@@ -29,7 +29,7 @@ from clearsched.problems.dag_jobs.workloads import build
 from clearsched.schemas import LEARNING_CURVE, read_table
 from clearsched.teacher import baselines, load_policy, policy_gradient, sampling
 from clearsched.teacher.choices import best, draw, entropy, log_probability_of_level, softmax
-from clearsched.teacher.imitation import Epoch, demonstrate
+from clearsched.teacher.imitation import Cloning, Epoch, demonstrate
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
@@ -227,7 +227,8 @@ def test_clone_learns_the_heuristic_and_follows_it_in_its_own_episodes(instance:
     expert = heuristic("capped_srpt", p=0.5, m=2.0)
     network, epochs = new_network(), list[Epoch]()
     generator = np.random.default_rng(0)
-    clone(network, instance, [workload(s) for s in range(12)], expert.compiled, settings, generator, epochs.append)
+    training = [workload(s) for s in range(12)]
+    clone(Cloning(network, instance, training, expert.compiled, settings, generator), epochs.append)
     assert [epoch.episodes for epoch in epochs] == [6] * 12 + [12] * 12
     assert epochs[-1].accuracy > 0.95
     assert epochs[-1].level_accuracy > 0.95

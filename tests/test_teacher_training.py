@@ -29,6 +29,7 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.teacher import baselines, policy_gradient, resuming, sampling, training
 from clearsched.teacher.devices import moved
 from clearsched.teacher.experts import find_experts
+from clearsched.teacher.imitation import Cloning
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import Improving
 from clearsched.teacher.resuming import Checkpoints, Snapshot
@@ -455,7 +456,7 @@ def test_the_network_finds_shortest_job_first() -> None:
     torch.manual_seed(0)
     network = PROBLEM.network({"embedding": 4, "hidden": 16, "rounds": 1}, False)
     fifo = heuristic("fifo")
-    clone(network, instance, train[:16], fifo.compiled, CloneParams(epochs=4, dagger_rounds=0), generator)
+    clone(Cloning(network, instance, train[:16], fifo.compiled, CloneParams(epochs=4, dagger_rounds=0), generator))
     mean = [np.mean([result.avg_jct_s for result in fifo.run(instance, fresh)])]
     network.soften(5.0)
     sizes = {"iterations": 30, "sequences": 16, "rollouts": 8, "batch_size": 256}

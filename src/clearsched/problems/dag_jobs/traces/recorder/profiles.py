@@ -65,7 +65,7 @@ def profile_rows(
 
     Raises:
         ClearschedError: a timed run has other stages, other dependencies or other numbers of tasks than the first
-            one, or a stage comes before its parent.
+            one, a cold run broke off, or a stage comes before its parent.
     """
     where = f"query {query}, size {size}"
     reference = next(iter(levels.values())).timed[0]
@@ -77,7 +77,7 @@ def profile_rows(
         _check_same(f"{where}, level {level}", reference, recording.timed)
         timed[level] = [split_waves(run, level, clock) for run in recording.timed]
         cold = split_waves(recording.cold, level, clock)
-        matches = match_cold(reference, recording.cold)
+        matches = match_cold(f"{where}, level {level}", reference, recording.cold)
         fresh[level] = [[] if match is None else sorted(cold[match].first) for match in matches]
     return [
         {
@@ -106,16 +106,23 @@ def _merged(timed: Sequence[list[StageWaves]], index: int, wave: str) -> list[in
     return sorted(duration for run in timed for duration in getattr(run[index], wave))
 
 
-def match_cold(reference: Run, cold: Run) -> list[int | None]:
+def match_cold(where: str, reference: Run, cold: Run) -> list[int | None]:
     """The cold run's stage for each stage of the timed runs, None where it has none.
 
     A sort samples a partition again when that holds much more than its share. On the little data of a cold run this
     may not happen; the timed runs then have one stage more, which gets no fresh durations. Where the runs differ by
     more than that, Spark joined large tables in another way than small ones: no stage of the query gets any.
+
+    Raises:
+        ClearschedError: the cold run has the first stages of the timed runs and no others: it broke off.
     """
-    found = [stage.parents for stage in cold]
-    if [stage.parents for stage in reference] == found:
+    found, expected = [stage.parents for stage in cold], [stage.parents for stage in reference]
+    if expected == found:
         return list(range(len(cold)))
+    if expected[: len(found)] == found:
+        raise ClearschedError(
+            f"{where}, run 0: {len(cold)} stages with other dependencies than the timed runs' {len(reference)}; {AGAIN}"
+        )
     for extra in reversed(range(len(reference))):
         rest = [
             tuple(parent - (parent > extra) for parent in stage.parents if parent != extra)

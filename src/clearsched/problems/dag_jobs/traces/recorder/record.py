@@ -12,7 +12,7 @@ import os
 import queue
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -169,6 +169,7 @@ def record_tpch(
     check_software()
     console = console or Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    strange: dict[str, list[str]] = {}
     with Progress(*columns, console=console) as progress:
         for scale_factor in plan.scale_factors:
             for level in plan.levels:
@@ -177,7 +178,13 @@ def record_tpch(
                 progress.update(task, completed=len(plan.queries) - len(missing))
                 if missing:
                     record_level(plan, scale_factor, level, missing, partial(progress.advance, task))
-                write_trace(out, plan, note, base)
+                strange = write_trace(out, plan, note, base)
+    for size, numbers in strange.items():
+        console.print(
+            f"size {size}: no fresh durations of queries {', '.join(numbers)}, which Spark plans otherwise on "
+            "the little data of the cold run",
+            soft_wrap=True,
+        )
     return Path(out)
 
 
@@ -290,12 +297,16 @@ def record_level(
             future.result()
 
 
-def write_trace(out: Path, plan: Plan, note: str, base: Recorded | None = None) -> None:
+def write_trace(out: Path, plan: Plan, note: str, base: Recorded | None = None) -> dict[str, list[str]]:
     """Write all that is recorded so far: profiles by size and query, each with the levels that are there.
 
     `base`: the recording that is extended.
+
+    Returns:
+        By size the queries none of whose stages has fresh durations.
     """
     rows, repetitions, profile = [], {}, 0
+    strange: dict[str, list[str]] = {}
     dates: set[str] = set()
     logs: dict[Path, dict[str, Run]] = {}
     for scale_factor in plan.scale_factors:
@@ -312,7 +323,10 @@ def write_trace(out: Path, plan: Plan, note: str, base: Recorded | None = None) 
             for level, recording in recordings.items():
                 fewest[level] = min(len(recording.timed), fewest.get(level, len(recording.timed)))
             dates |= {day_of(unit) for unit in units.values()}
-            rows += profile_rows(profile, str(query), size, recordings, plan.clock)
+            stages = profile_rows(profile, str(query), size, recordings, plan.clock)
+            if not has_fresh(stages):
+                strange.setdefault(size, []).append(str(query))
+            rows += stages
             profile += 1
         repetitions[size] = fewest
     if rows:
@@ -321,6 +335,12 @@ def write_trace(out: Path, plan: Plan, note: str, base: Recorded | None = None) 
         if base is not None:
             made = extended(base, made)
         write_table(out, made.stages, TRACE, made.metadata)
+    return strange
+
+
+def has_fresh(stages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a stage of a profile has a duration of the cold run."""
+    return any(entry["duration_ms"] for stage in stages for entry in stage["durations"] if entry["wave"] == "fresh")
 
 
 def day_of(unit: Path) -> str:

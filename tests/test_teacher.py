@@ -294,12 +294,19 @@ def test_advantages_at_one_time_sum_to_zero() -> None:
 
 
 def test_excess_backlog_compares_rollouts_at_one_time() -> None:
-    """At 1 s the second rollout is still as its decision at 0 s left it: 4 jobs; at 2 s the first has 1 job."""
+    """By 1 s the second rollout has come half the way from 4 jobs to 6; at 2 s the first goes from 1 job to none."""
     times = [np.array([0.0, 1]), np.array([0.0, 2])]
-    backlogs = [np.array([[2.0], [1.0]]), np.array([[4.0], [7.0]])]
-    first, second = baselines.excess_backlog(times, backlogs)
-    assert first.tolist() == [[-1.0], [-1.5]]
-    assert second.tolist() == [[1.0], [3.0]]
+    backlogs = [np.array([[2.0], [1.0]]), np.array([[4.0], [6.0]])]
+    first, second = baselines.excess_backlog(times, backlogs, [3.0, 2.0])
+    assert first.tolist() == [[-1.0], [-2.0]]
+    assert second.tolist() == [[1.0], [2.75]]
+
+
+def test_a_rollout_that_has_ended_has_no_backlog() -> None:
+    times = [np.array([0.0]), np.array([0.0, 5])]
+    first, second = baselines.excess_backlog(times, [np.array([[2.0]]), np.array([[2.0], [1.0]])], [4.0, 9.0])
+    assert first.tolist() == [[0.0]]
+    assert second.tolist() == [[0.0], [0.5]]
 
 
 def test_what_the_backlog_explains_is_taken_out() -> None:

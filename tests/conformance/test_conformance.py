@@ -175,6 +175,8 @@ def test_an_outcome_tells_all_measures(problem: Problem, instance: Instance) -> 
     assert np.isfinite(list(outcome.measures.values())).all()
     assert outcome.num_decisions > 0
     assert outcome.scale_s > 0
+    assert outcome.end_s > 0
+    assert outcome.cost_to_go(np.array([outcome.end_s + 1.0]), np.inf)[0] == 0
 
 
 # Policies -----------------------------------------------------------------------------------------------------------

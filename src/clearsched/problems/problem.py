@@ -198,6 +198,10 @@ class Outcome(Protocol):
     def scale_s(self) -> float:
         """How long a job stays, s: the unit of the horizon over which a choice is judged."""
 
+    @property
+    def end_s(self) -> float:
+        """Simulated time at which the last job ended, s."""
+
     def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
         """float64[T]: what the instance's objective loses from each time on, as a negative number.
 

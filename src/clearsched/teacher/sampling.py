@@ -89,7 +89,7 @@ def collect(
     for number, end_s in enumerate(ends_s.tolist()):
         group = slice(number * rollouts, (number + 1) * rollouts)
         advantages += group_advantages(times[group], results[group], scope.horizon_s, end_s)
-        excess += excess_backlog(times[group], backlogs[group])
+        excess += excess_backlog(times[group], backlogs[group], [result.end_s for result in results[group]])
     joined = without_backlog(np.concatenate(advantages), np.concatenate(excess))
     if np.isfinite(scope.trace_s):
         joined = generalised(joined, times, scope.horizon_s, scope.trace_s)

@@ -115,6 +115,11 @@ class EpisodeResult:
         """How long a job stays, s."""
         return self.avg_jct_s
 
+    @property
+    def end_s(self) -> float:
+        """Time of the last completion, s."""
+        return self.makespan_s
+
     def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
         """float64[T]: minus what the objective loses from each time on.
 

@@ -81,6 +81,11 @@ class Outcome:
         """Mean time from a job's arrival to its completion, s."""
         return float((self.completion - self.episode.arrival).mean()) * self.episode.slot_s
 
+    @property
+    def end_s(self) -> float:
+        """Beginning of the slot at which the last job completed, s."""
+        return float(self.completion.max()) * self.episode.slot_s
+
     def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
         """float64[T]: minus what the objective loses after each time, discounted by exp(-(s - t) / horizon_s).
 

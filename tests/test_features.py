@@ -165,6 +165,7 @@ def test_two_jobs_by_hand() -> None:
         "job_work_share": [5.03 / 10.07, 5.04 / 10.07],
         "job_sqrt_share": [5.03**0.5 / (5.03**0.5 + 5.04**0.5), 5.04**0.5 / (5.03**0.5 + 5.04**0.5)],
         "job_sqrt_load": [0, 0],
+        **{f"job_load_{power}": [0, 0] for power in (20, 40, 60, 80, "work")},
         "job_fair_load": [0, 0],
         **{
             f"job_share_{power}": [

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from clearsched.compiled.cap_terms import NO_CAP_TERMS
 from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
@@ -17,6 +19,15 @@ from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_
 from clearsched.scorers.scorer import Facts, Question, known_column
 
 VALUE = "then"
+MOST = "-"
+"""Before the name of a feature in `ties`: the most of it wins."""
+
+APART = 1e9
+"""What lies between two rules with ties whose values differ by 1: no feature makes up for it."""
+
+FINER = 1e-3
+"""The weight of each tie next to the one before it."""
+
 OLDER_VALUES = ("score", "limit_share")
 """What files of the first format call the value of a rule."""
 
@@ -28,12 +39,15 @@ class RuleList:
     Attributes:
         rules: the last has no condition.
         names: of the columns by which conditions count.
+        ties: among rows with the same value the one with the least of the first of these features wins, then the least
+            of the next; with a minus before its name, the most.
         shares: how often each rule is the first that fits, 0 to 1, among the rows of the fit; may be empty.
     """
 
     rules: tuple[Rule, ...]
     names: tuple[str, ...]
     shares: tuple[float, ...] = ()
+    ties: tuple[str, ...] = ()
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
@@ -42,7 +56,15 @@ class RuleList:
             Rule(tuple(Condition(column[self.names[c.feature]], c.below, c.threshold) for c in conditions), value)
             for conditions, value in self.rules
         ]
-        return Packed(trees=pack([compile_rules(rules)], len(names), where))
+        if not self.ties:
+            return Packed(trees=pack([compile_rules(rules)], len(names), where))
+        plus = [(column[name], weight) for name, weight in self._tie_weights]
+        steps = [
+            {"conditions": conditions, "of": NO_COLUMN, "terms": 0, "value": APART * apart, "plus": plus}
+            for conditions, value in rules
+            for apart in [value if value > 0 else value - 0.5]  # a tie must not lift it above "none of these"
+        ]
+        return Packed(steps=pack_steps(steps, NO_CAP_TERMS))
 
     def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """float64[n] of float32[n, F]."""
@@ -53,16 +75,24 @@ class RuleList:
         counts = np.bincount(first_rule(self.rules, features), minlength=len(self.rules))
         return replace(self, shares=tuple(np.round(counts / max(len(features), 1), 4).tolist()))
 
+    @property
+    def _tie_weights(self) -> list[tuple[str, float]]:
+        """Each tie's feature and its weight in the score: far less than what lies between two rules."""
+        return [
+            (tie.removeprefix(MOST), (1.0 if tie.startswith(MOST) else -1.0) * FINER**place)
+            for place, tie in enumerate(self.ties)
+        ]
+
     def to_json(self) -> dict[str, Any]:
-        """Each rule as its text, its value and its share."""
+        """Each rule as its text, its value and its share; the ties."""
         entries: list[dict[str, Any]] = [{"if": rule.text(self.names), VALUE: rule.value} for rule in self.rules]
         for entry, share in zip(entries, self.shares, strict=False):
             entry["share"] = share
-        return {"rules": entries}
+        return {"rules": entries} | ({"ties": list(self.ties)} if self.ties else {})
 
     @classmethod
     def from_json(cls, value: Any, names: Sequence[str], where: str) -> RuleList:
-        """`rules`: a list of objects with `if` and `then`; `share` is a note."""
+        """`rules`: a list of objects with `if` and `then`; `share` is a note; `ties`: names of features."""
         entries, where = value["rules"], f"{where}.rules"
         if not isinstance(entries, list) or not entries:
             raise ClearschedError(f"{where}: a list of rules expected")
@@ -71,14 +101,19 @@ class RuleList:
             raise ClearschedError(f"{where}: the last rule must be `otherwise`, so that every case has one")
         shares = [entry.get("share") for entry in entries]
         known = all(isinstance(share, int | float) for share in shares)
-        return cls(rules, tuple(names), tuple(shares) if known else ())
+        ties = value.get("ties", [])
+        if not isinstance(ties, list) or not all(isinstance(tie, str) for tie in ties):
+            raise ClearschedError(f"{where}: ties: a list of features expected, those of which most wins with a minus")
+        for tie in ties:
+            known_column(tie.removeprefix(MOST), names, f"{where}: ties")
+        return cls(rules, tuple(names), tuple(shares) if known else (), tuple(ties))
 
     def render(self, choice: Question, facts: Facts) -> list[str]:
         """One rule after another; a line where "none of these" stands among them."""
         if choice.form == words.SCORE:
             how = (
                 "A candidate has the score of the first rule that fits it; the candidate of the highest score is "
-                "chosen, the first among equals."
+                f"chosen, {self._among_equals()}."
             )
             notes = [f"   ({100 * share:.1f} % of the candidates)" for share in self.shares]
             notes += [""] * (len(self.rules) - len(notes))
@@ -94,6 +129,13 @@ class RuleList:
             blocks.insert(self.none_place, [f"     below here: {idle}"])
         return [*lines, "", *(line for block in blocks for line in block)]
 
+    def _among_equals(self) -> str:
+        """Who wins among candidates of the same rule, in words."""
+        if not self.ties:
+            return "the first among equals"
+        told = [("most " if tie.startswith(MOST) else "least ") + tie.removeprefix(MOST) for tie in self.ties]
+        return f"among equals the one with the {', then the '.join(told)}"
+
     @property
     def none_place(self) -> int:
         """Where "none of these", whose score is 0, stands among the rules: so many come before it."""
@@ -101,12 +143,14 @@ class RuleList:
 
     def complexity(self) -> int:
         """Conditions and rules."""
-        return sum(len(rule.conditions) + 1 for rule in self.rules)
+        return sum(len(rule.conditions) + 1 for rule in self.rules) + len(self.ties)
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The features of the conditions, in the order of the columns."""
-        return tuple(self.names[i] for i in sorted({c.feature for rule in self.rules for c in rule.conditions}))
+        """The features of the conditions and ties, in the order of the columns."""
+        asked = {self.names[c.feature] for rule in self.rules for c in rule.conditions}
+        asked |= {tie.removeprefix(MOST) for tie in self.ties}
+        return tuple(name for name in self.names if name in asked)
 
 
 def _rule(entry: Any, names: Sequence[str], where: str) -> Rule:

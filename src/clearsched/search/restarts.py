@@ -5,16 +5,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from clearsched.problems.problem import Episode, Problem
+from clearsched.problems.problem import Episode
 from clearsched.problems.programs import Program
-from clearsched.scorers.policy import ScoredPolicy, names_of
-from clearsched.scorers.scorer import read_scorer
+from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.evolution import Evolution
-from clearsched.search.settings import SearchParams
 from clearsched.search.trials import Raced, Trials
 
 FINALISTS = 4
@@ -28,27 +26,38 @@ WARM_SHARE = 1 / 3
 """Of the evaluations of a restart: for `Program.first`, where a program has one."""
 
 
+class Budget(Protocol):
+    """How much a search may try: `search.settings.SearchParams`, `students.settings.RefineParams`."""
+
+    @property
+    def evaluations(self) -> int: ...
+    @property
+    def restarts(self) -> int: ...
+    @property
+    def episodes(self) -> int: ...
+    @property
+    def population(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Search:
-    """What all restarts of a family share.
+    """What all restarts share.
 
     Attributes:
-        family: its name.
-        problem: what is scheduled.
-        none: whether "none of these" is an answer.
+        name: of what is searched for; random numbers depend on it.
+        policy: the policy of a program with some numbers.
         settings: budget and population.
         trials: runs candidates.
         train: episodes to search on.
         validation: episodes to choose on.
-        reference: float64[train]: cost of the best tuned heuristic on each training episode.
+        reference: float64[train]: cost of what candidates are held against, on each training episode.
         seed: of all random numbers.
         tell: called with each row of the curve.
     """
 
-    family: str
-    problem: Problem
-    none: bool
-    settings: SearchParams
+    name: str
+    policy: Callable[[Program, np.ndarray], ScoredPolicy]
+    settings: Budget
     trials: Trials
     train: Sequence[Episode]
     validation: Sequence[Episode]
@@ -56,18 +65,9 @@ class Search:
     seed: int
     tell: Callable[[dict[str, Any]], None] = lambda row: None
 
-    def policy(self, program: Program, values: np.ndarray) -> ScoredPolicy:
-        """The policy of some numbers."""
-        told = program.scorers(values)
-        scorers = {
-            choice.name: read_scorer(told[choice.name], names_of(choice), f"{self.family}: {choice.name}")
-            for choice in self.problem.choices
-        }
-        return ScoredPolicy(self.family, self.problem, scorers, self.none, {}, self.family, "searched")
-
     def stream(self, restart: int) -> np.random.SeedSequence:
         """The random numbers of a restart, whatever else is searched for."""
-        return np.random.SeedSequence([self.seed, zlib.crc32(b"search"), zlib.crc32(self.family.encode()), restart])
+        return np.random.SeedSequence([self.seed, zlib.crc32(b"search"), zlib.crc32(self.name.encode()), restart])
 
     def episodes(self, generation: int) -> np.ndarray:
         """int64[settings.episodes]: the training episodes of a generation; the next one takes the next."""
@@ -130,7 +130,7 @@ class Restart:
             evolution.tell(raced.rank)
             self.spent += raced.spent
             reference = float(self.search.reference[chosen].mean())
-            # Generations have other episodes each: what counts is how far a candidate is from the heuristic on them.
+            # Generations have other episodes each: what counts is how far a candidate is from the reference on them.
             gain = (raced.cost - reference) / max(abs(reference), 1e-12)
             whole = np.flatnonzero(~raced.given_up)
             best = sorted([*best, *((float(gain[i]), candidates[i]) for i in whole)], key=lambda each: each[0])

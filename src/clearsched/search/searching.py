@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +17,12 @@ from clearsched.files import provenance, write_text
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.problems.programs import Program
 from clearsched.registry import load
 from clearsched.schemas import SEARCH_CURVE, write_table
-from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
 from clearsched.search.families import families_of
 from clearsched.search.restarts import Restart, Search
@@ -100,9 +102,8 @@ def search(
     with trials(instance, measure, threads) as runs:
         costs = runs.cost([reference], [*train, *validation])[0]
         program: Program = load(entry.program)(ground_of(instance, train, compiled.compiled))
-        common = Search(
-            family, problem, instance.none, settings, runs, train, validation, costs[: len(train)], seed, tell
-        )
+        policy = partial(policy_of, family, problem, instance.none)
+        common = Search(family, policy, settings, runs, train, validation, costs[: len(train)], seed, tell)
         restarts = [Restart(common, number) for number in range(settings.restarts)]
         for restart in restarts:
             restart.run(program)
@@ -122,6 +123,16 @@ def search(
     evidence = {**most, "validation": told, "restarts": [_told(restart) for restart in restarts]}
     rows = [row for restart in restarts for row in restart.curve]
     return Found(replace(best.policy, evidence=evidence), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))
+
+
+def policy_of(family: str, problem: Problem, none: bool, program: Program, values: np.ndarray) -> ScoredPolicy:
+    """The policy of a family with some numbers."""
+    told = program.scorers(values)
+    scorers = {
+        choice.name: read_scorer(told[choice.name], names_of(choice), f"{family}: {choice.name}")
+        for choice in problem.choices
+    }
+    return ScoredPolicy(family, problem, scorers, none, {}, family, "searched")
 
 
 def _told(restart: Restart) -> dict[str, Any]:

@@ -22,25 +22,33 @@ class Regret:
     It is 0 where they agree, and near 0 for near ties.
     """
 
-    def __init__(self, choices: Choices) -> None:
-        """Regret of every answer to `choices`, decisions of which each has a candidate."""
+    def __init__(self, choices: Choices, order: np.ndarray | None = None) -> None:
+        """Regret of every answer to `choices`, decisions of which each has a candidate.
+
+        Args:
+            choices: n candidates, beside the rows of "none of these".
+            order: int64[n], the place of each candidate among all: the first of those with equal keys is chosen; None:
+                that of the rows.
+        """
         regret = 1.0 - np.exp(choices.score - np.maximum.reduceat(choices.score, choices.starts[:-1])[choices.owner])
         candidates = ~choices.is_none
         self._regret = regret[candidates]
-        self._row, self._count = np.arange(len(self._regret)), len(self._regret)
+        self._count = len(self._regret)
+        self._order = np.arange(self._count) if order is None else order
+        self._row = np.argsort(self._order)
         self._first = (np.cumsum(candidates) - candidates)[choices.starts[:-1]]
         self._idle = np.full(len(choices.chosen), np.nan)  # regret of none; nan where it was no answer
         self._idle[choices.owner[choices.is_none]] = regret[choices.is_none]
         self._may_idle = np.isfinite(self._idle)
 
     def of(self, keys: np.ndarray) -> Cost:
-        """Mean regret if of each decision the row with the lowest key is chosen, the first of equals.
+        """Mean regret if of each decision the row with the lowest key is chosen, the first in the order of equals.
 
         Args:
             keys: int64[candidates], at least 0.
         """
-        chosen = np.minimum.reduceat(keys * self._count + self._row, self._first)
-        regret = self._regret[chosen % self._count]
+        chosen = np.minimum.reduceat(keys * self._count + self._order, self._first)
+        regret = self._regret[self._row[chosen % self._count]]
         if not self._may_idle.any():
             return Cost(float(regret.mean()), -1)
         more = (regret - self._idle)[self._may_idle]  # than none costs, if the candidate is chosen
@@ -58,12 +66,21 @@ class Cost(NamedTuple):
     none: int  # the first key below none; -1 where none was no answer
 
 
-def assemble(mined: Sequence[Mined], real: Choices, settings: RuleListParams) -> list[Rule]:
+def assemble(
+    mined: Sequence[Mined], real: Choices, settings: RuleListParams, order: np.ndarray | None = None
+) -> list[Rule]:
     """Put rules into a list one by one, each where it lowers the regret most, until none pays or the list is full.
 
     "None of these" stands at each moment where the regret is lowest: rules above it have values above 0.
+
+    Args:
+        mined: where the rules come from.
+        real: the decisions.
+        settings: at most `max_rules` rules.
+        order: of the candidates, int64[n]: the first of those that end at one rule is chosen (`ties.order_of`);
+            None: that of the rows.
     """
-    regret = Regret(real)
+    regret = Regret(real, order)
     place = np.zeros(int((~real.is_none).sum()), np.int64)  # the rule of each candidate
     rules: list[Conditions] = [()]
 

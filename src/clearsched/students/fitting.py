@@ -22,6 +22,7 @@ from clearsched.scorers.text import render
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
+from clearsched.students.refining import refine
 from clearsched.students.task import Task
 
 TRIAL_EPISODES = 16
@@ -57,11 +58,11 @@ def fit_one(
     common = params.students
     task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
-    student = improve(task, learn, expert, later)
+    student = refined(task, improve(task, learn, expert, later))
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
-    names = ("limit_tree", "dagger_rounds", "dagger_episodes")
+    names = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "refine")
     settings = {name: value for name, value in common.model_dump(mode="json").items() if name in (kind, *names)}
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
@@ -105,7 +106,7 @@ def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) 
     for done in range(rounds + 1):
         student = learn(task)
         history.append(task.bench.validation_cost(student))
-        _tell(task, done, history[-1])
+        _say(task, f"{done} DAgger rounds, {len(task.dataset.rank.chosen):,} decisions", history[-1])
         if best is None or history[-1] < min(history[:-1]):
             best = student
         if done < rounds:
@@ -114,6 +115,18 @@ def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) 
     assert best is not None
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in history]
     return _with_evidence(best, task.dataset, {f"validation_{task.bench.measure.name}": values})
+
+
+def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
+    """The student after refinement in closed loop; its file tells what each step came to."""
+    settings = task.common.refine
+    if not settings.rounds:
+        return student
+    found = refine(task, student, settings)
+    values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
+    _say(task, f"refined with {found.evaluations:,.0f} variants", min(found.costs))
+    told = {f"refined_{task.bench.measure.name}": values}
+    return _with_evidence(found.policy, task.dataset, {**student.evidence, **told})
 
 
 def _with_visits(task: Task, expert: Any, episodes: list[Episode], student: ScoredPolicy) -> Dataset:
@@ -138,12 +151,12 @@ def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any
     return replace(student, scorers=scorers, evidence={**most, **found})
 
 
-def _tell(task: Task, rounds: int, cost: float) -> None:
+def _say(task: Task, what: str, cost: float) -> None:
+    """A line on stderr: how good the student is by now."""
     measure, bench = task.bench.measure, task.bench
     value = f"{bench.value(cost):.{1 if measure.unit == 's' else 4}f} {measure.unit}".rstrip()
     print(
-        f"{task.name}: {rounds} DAgger rounds, {len(task.dataset.rank.chosen):,} decisions: {measure.short} {value} on "
-        f"{len(bench.validation)} validation episodes",
+        f"{task.name}: {what}: {measure.short} {value} on {len(bench.validation)} validation episodes",
         file=sys.stderr,
         flush=True,
     )

@@ -1,4 +1,4 @@
-"""The choice of a level, which all kinds of student learn alike: the smallest tree that serves nearly as well."""
+"""The choice of a level, which all kinds of student learn alike: the smallest tree or caps that serve."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from clearsched.scorers.conditions import Rule
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
-from clearsched.students import limit_tree
+from clearsched.students import limit_caps, limit_tree
 from clearsched.students.bench import smallest_good
 from clearsched.students.task import Task
 
@@ -20,10 +20,12 @@ def largest(task: Task) -> Scorer | None:
 
 
 def with_level(task: Task, rank: Scorer) -> ScoredPolicy:
-    """The student with the smallest tree for its level that schedules nearly as well as the best one."""
+    """The student with the smallest tree, or caps, for its level that schedules nearly as well as the best one."""
     if task.level is None:
         return task.student(rank, None)
-    variants = (task.student(rank, _scorer(task, rules)) for rules in limit_tree.variants(task.dataset, _leaves(task)))
+    scorers: list[Scorer] = [_scorer(task, rules) for rules in limit_tree.variants(task.dataset, _leaves(task))]
+    scorers += limit_caps.variants(task.dataset, task.level, task.common.limit_caps.terms)
+    variants = (task.student(rank, scorer) for scorer in sorted(scorers, key=lambda scorer: scorer.complexity()))
     chosen, _ = smallest_good(((variant, task.bench.train_cost(variant)) for variant in variants), TOLERANCE)
     return chosen
 

@@ -5,12 +5,14 @@ A list is read from the top: it is sorted by falling score, so the candidate tha
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from clearsched.decisions.choices import Choices
 from clearsched.problems.problem import Choice
 from clearsched.scorers.conditions import Rule
-from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
 from clearsched.students import ranking
 from clearsched.students.assembly import assemble, numbered
@@ -21,6 +23,7 @@ from clearsched.students.polishing import polish
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.settings import RuleListParams
 from clearsched.students.task import Task
+from clearsched.students.ties import find_ties, order_of
 
 MAX_DECISIONS = 3000
 """Decisions that a list is fitted on, evenly taken from all: imodels' trees take seconds on more."""
@@ -30,17 +33,22 @@ def learn(task: Task) -> ScoredPolicy:
     """Distil the list from the scores of boosted trees, polish it, fit the level."""
     settings, rank, level = task.settings, task.dataset.rank, largest(task)
 
-    def costs(rules: list[Rule], rival: np.ndarray | None) -> np.ndarray | None:
-        return task.bench.race(task.student(RuleList(tuple(rules), task.names), level), rival)
-
     ranked = ranking.rescored(rank, task.rank.features, settings.rescoring, task.seed)
+    distilled = distil(ranked, task.rank, settings)
+
+    def list_of(rules: list[Rule]) -> RuleList:
+        return replace(distilled, rules=tuple(rules))
+
+    def costs(rules: list[Rule], rival: np.ndarray | None) -> np.ndarray | None:
+        return task.bench.race(task.student(list_of(rules), level), rival)
+
     columns, none = Columns(rank.features[~rank.is_none]), task.dataset.none
-    rules = polish(distil(ranked, task.rank, settings), costs, columns, settings, none=none)
-    return with_level(task, RuleList(tuple(numbered(rules, none)), task.names))
+    rules = polish(list(distilled.rules), costs, columns, settings, none=none)
+    return with_level(task, list_of(numbered(rules, none)))
 
 
-def distil(choices: Choices, choice: Choice, settings: RuleListParams) -> list[Rule]:
-    """A list of at most `max_rules` rules that chooses as the scores of `choices` do.
+def distil(choices: Choices, choice: Choice, settings: RuleListParams) -> RuleList:
+    """A list of at most `max_rules` rules, and ties among them, that chooses as the scores of `choices` do.
 
     The scores must rank all candidates of a decision, and exp(score - best score) say how good a candidate is next to
     the best: the top choice alone does not say what to do when the best candidate is not there.
@@ -49,7 +57,10 @@ def distil(choices: Choices, choice: Choice, settings: RuleListParams) -> list[R
     keep = np.zeros(len(real.chosen), bool)
     keep[:: max(1, -(-len(keep) // MAX_DECISIONS))] = True
     real = subset(real, keep)
+    names = names_of(choice)
     if len(real.chosen) == 0:
-        return [Rule((), 0.0)]
-    rules = assemble(mine(real, choice, settings), real, settings)
-    return numbered(simplify(rules, real.features[~real.is_none]), bool(real.is_none.any()))
+        return RuleList((Rule((), 0.0),), names)
+    ties = find_ties(real, choice, settings.ties)
+    rules = assemble(mine(real, choice, settings), real, settings, order_of(real, ties, names))
+    simple = numbered(simplify(rules, real.features[~real.is_none]), bool(real.is_none.any()))
+    return RuleList(tuple(simple), names, ties=ties)

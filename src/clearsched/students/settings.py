@@ -24,6 +24,9 @@ class RuleListParams(Section):
     """The rule list."""
 
     max_rules: int = Field(8, ge=1, le=100, description="rules in the list, at most")
+    ties: int = Field(
+        2, ge=0, le=10, description="features, at most, by which the best of the candidates of one rule is told"
+    )
     polish_rounds: int = Field(
         1, ge=0, le=20, description="passes that try small changes of the list on training episodes; 0: as distilled"
     )
@@ -46,6 +49,36 @@ class LimitTreeParams(Section):
     leaves: int = Field(8, ge=2, le=256, description="leaves, at most")
 
 
+class LimitCapsParams(Section):
+    """Caps that answer the choice of a level in place of the tree, where they schedule as well."""
+
+    terms: int = Field(3, ge=0, le=8, description="terms, at most; 0: the tree only")
+
+
+class RefineParams(Section):
+    """What schedules better than the distilled student, found in closed loop: other numbers, other rules."""
+
+    rounds: int = Field(
+        2,
+        ge=0,
+        le=20,
+        description="searches for better numbers, each followed by a change of a rule list's rules; 0: as distilled",
+    )
+    evaluations: int = Field(
+        150,
+        ge=1,
+        le=10_000_000,
+        description="variants that a round may try on `episodes`; one that is given up early counts with its part",
+    )
+    episodes: int = Field(16, ge=1, description="training episodes that each variant of a generation runs")
+    population: int = Field(12, ge=4, le=10_000, description="variants of a generation")
+
+    @property
+    def restarts(self) -> int:
+        """Every search begins with the student as it is."""
+        return 1
+
+
 class StudentsParams(Section):
     """The policies that a person can read."""
 
@@ -57,3 +90,5 @@ class StudentsParams(Section):
     )
     dagger_episodes: Count = Field(8, description="training episodes of a round")
     limit_tree: LimitTreeParams = LimitTreeParams()
+    limit_caps: LimitCapsParams = LimitCapsParams()
+    refine: RefineParams = RefineParams()

@@ -49,11 +49,16 @@ LIMIT_INPUTS = (
     *(f"log_limit_to_{name}" for name in SHARES),
 )
 
+CANDIDATE_INPUTS = tuple(name for name in FEATURE_NAMES if not name.startswith("job_load_"))
+"""The features, without those that say what the job's `held_to_share` says."""
+TOLD = [FEATURE_NAMES.index(name) for name in CANDIDATE_INPUTS]
+"""Their columns."""
+
 INPUTS = {
     "node": NODE_INPUTS,
     "job": JOB_INPUTS,
     "global": GLOBAL_INPUTS,
-    "candidate": FEATURE_NAMES,
+    "candidate": CANDIDATE_INPUTS,
     "limit": LIMIT_INPUTS,
 }
 """Names of the network's inputs, in order: what a checkpoint and the code must agree on."""
@@ -72,7 +77,7 @@ class Batch(NamedTuple):
     jobs: Tensor  # float32[a, len(JOB_INPUTS)]
     job_decision: Tensor  # [a]
     totals: Tensor  # float32[B, len(GLOBAL_INPUTS)]
-    candidates: Tensor  # float32[c, len(FEATURE_NAMES)]
+    candidates: Tensor  # float32[c, len(CANDIDATE_INPUTS)]
     candidate_node: Tensor  # [c]
     candidate_job: Tensor  # [c]
     candidate_decision: Tensor  # [c]
@@ -125,7 +130,7 @@ def encode(graph: Graph) -> Batch:
         jobs=float_tensor(np.concatenate([signed_log(graph.jobs), log_shares, held_to_share], axis=1)),
         job_decision=index_tensor(job_decision),
         totals=float_tensor(np.concatenate([signed_log(graph.totals), np.log1p(total_work)[:, None]], axis=1)),
-        candidates=float_tensor(signed_log(graph.candidates)),
+        candidates=float_tensor(signed_log(graph.candidates[:, TOLD])),
         candidate_node=index_tensor(graph.candidate_node),
         candidate_job=index_tensor(candidate_job),
         candidate_decision=index_tensor(candidate_decision),

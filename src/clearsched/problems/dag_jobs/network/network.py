@@ -29,7 +29,7 @@ class Embedding(NamedTuple):
     job: Tensor  # [a, E]
     total: Tensor  # [B, E]
     jobs: Tensor  # [a, len(JOB_INPUTS)], normalised
-    candidates: Tensor  # [c, len(FEATURE_NAMES)], normalised
+    candidates: Tensor  # [c, len(CANDIDATE_INPUTS)], normalised
 
 
 class ChildrenToParents(MessagePassing):

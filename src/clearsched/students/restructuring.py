@@ -1,0 +1,111 @@
+"""Other structures for a rule list, in closed loop: a rule or condition more, less, or elsewhere; successive halving.
+
+Distillation asks which rules choose as the expert does. This asks which schedule better: an expert's rare choice may
+be worth more than a frequent one. Source of the halving: Z. Karnin, T. Koren, O. Somekh, Almost optimal exploration in
+multi-armed bandits, ICML 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from clearsched.problems.problem import Episode
+from clearsched.scorers.conditions import Condition, Rule
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.rules import RuleList
+from clearsched.students.assembly import numbered
+from clearsched.students.polishing import neighbours
+from clearsched.students.rounding import Columns
+
+QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Of a feature's values among the candidates: the thresholds that are tried for a further condition."""
+
+HEATS = ((4, 48), (16, 8))
+"""After so many episodes so many structures go on; the last of them run all episodes."""
+
+GAIN = 0.0005
+"""Share of the mean cost that a further rule or condition must save."""
+
+Costs = Callable[[Sequence[ScoredPolicy], Sequence[Episode]], np.ndarray]
+"""float64[policies, episodes]: `search.trials.Trials.cost`."""
+
+
+def restructured(
+    student: ScoredPolicy,
+    choice: str,
+    costs: Costs,
+    train: Sequence[Episode],
+    features: np.ndarray,
+    max_rules: int,
+) -> ScoredPolicy:
+    """The best structure next to that of a student's rule list, or the student where none is better.
+
+    Args:
+        student: whose scorer of `choice` is a rule list.
+        choice: name of the choice among candidates.
+        costs: runs policies.
+        train: episodes to compare on.
+        features: float32[n, F] of candidates, to tell thresholds by.
+        max_rules: of the list.
+    """
+    rules = student.scorers[choice]
+    assert isinstance(rules, RuleList)
+    options = [
+        replace(student, scorers={**student.scorers, choice: option})
+        for option in structures(rules, features, max_rules, student.none)
+    ]
+    done = np.empty((len(options), 0))
+    own = costs([student], train)[0]
+    for count, kept in HEATS:
+        if count >= len(train) or len(options) <= kept:
+            continue
+        done = np.concatenate([done, costs(options, train[done.shape[1] : count])], axis=1)
+        stays = np.sort(np.argsort(done.mean(axis=1), kind="stable")[:kept])
+        options, done = [options[i] for i in stays], done[stays]
+    if not options:
+        return student
+    done = np.concatenate([done, costs(options, train[done.shape[1] :])], axis=1)
+    more = [option.scorers[choice].complexity() - rules.complexity() for option in options]
+    price = GAIN * abs(own.mean()) * np.maximum(more, 0)
+    best = int((done.mean(axis=1) + price).argmin())
+    return options[best] if done[best].mean() + price[best] < own.mean() else student
+
+
+def structures(rules: RuleList, features: np.ndarray, max_rules: int, none: bool) -> list[RuleList]:
+    """The lists next to one: `polishing.neighbours`, and those with a further condition or a rule split by one."""
+    columns = Columns(features)
+    found = neighbours(rules.rules, columns, max_rules, none=none)
+    conditions = list(_conditions(features, columns))
+    for place, rule in enumerate(rules.rules):
+        head, tail = list(rules.rules[:place]), list(rules.rules[place + 1 :])
+        for condition in conditions:
+            if any(condition[:2] == known[:2] for known in rule.conditions):
+                continue
+            narrower = Rule((*rule.conditions, condition), rule.value)
+            if tail:
+                found.append([*head, narrower, *tail])
+            if len(rules.rules) < max_rules:
+                found.append([*head, narrower._replace(value=_above(rule, head)), rule, *tail])
+    return [replace(rules, rules=tuple(numbered(option, none)), shares=()) for option in found]
+
+
+def _above(rule: Rule, head: Sequence[Rule]) -> float:
+    """A value just above that of a rule, on the same side of "none of these", whose value is 0."""
+    highest = head[-1].value if head else rule.value + 2
+    if rule.value <= 0 < highest:
+        highest = 0.0 if rule.value < 0 else 0.5
+    return (rule.value + highest) / 2
+
+
+def _conditions(features: np.ndarray, columns: Columns) -> Iterator[Condition]:
+    """Single conditions on each feature."""
+    for column in range(features.shape[1]):
+        values = features[:, column]
+        tried = {columns.round(column, float(value)) for value in np.quantile(values, QUANTILES)}
+        for threshold in sorted(tried):
+            if values.min() < threshold <= values.max():
+                yield Condition(column, True, threshold)
+                yield Condition(column, False, threshold)

@@ -1,0 +1,281 @@
+"""Students in closed loop: ties, caps, better numbers, better rules; never worse on the validation episodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearsched.compiled.scoring import scores_of
+from clearsched.decisions.choices import Choices
+from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.problem import PROBLEM
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.problem import NONE, Measure
+from clearsched.scorers.conditions import Condition, Rule
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.rules import RuleList
+from clearsched.scorers.scorer import read_scorer
+from clearsched.scorers.steps import Step, StepList
+from clearsched.scorers.text import render
+from clearsched.scorers.trees import TreeSum
+from clearsched.students import limit_caps
+from clearsched.students.bench import Bench
+from clearsched.students.dataset import Dataset
+from clearsched.students.refining import Refinement, refine
+from clearsched.students.restructuring import structures
+from clearsched.students.rounding import Columns
+from clearsched.students.rule_list import distil
+from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams
+from clearsched.students.task import Task
+from clearsched.students.ties import find_ties, order_of
+from toys import stage, toy_trace, toy_workload
+
+STAGE, LIMIT = PROBLEM.choices
+NAMES = tuple(FEATURE_NAMES)
+AGE, WORK, RANK = (NAMES.index(name) for name in ("job_age_s", "job_work_left_s", "stage_rank"))
+LEAST_WORK = RuleList((Rule((), 1.0),), NAMES, ties=("job_work_left_s",))
+MOST_WORK = RuleList((Rule((), 1.0),), NAMES, ties=("-job_work_left_s",))
+
+
+# Ties ----------------------------------------------------------------------------------------------------------------
+
+
+def rows_of(generator: np.random.Generator, count: int) -> np.ndarray:
+    """float32[count, F]; few values, so that ties are common."""
+    return generator.integers(0, 4, size=(count, len(NAMES))).astype(np.float32)
+
+
+def test_ties_order_the_rows_of_a_rule_and_nothing_else() -> None:
+    """10,000 decisions: the loop's scores, the file's and a sort by hand agree."""
+    generator = np.random.default_rng(0)
+    rules = RuleList(
+        (Rule((Condition(AGE, True, 2.0),), 2.0), Rule((Condition(RANK, False, 1.0),), 1.0), Rule((), -1.0)),
+        NAMES,
+        ties=("job_work_left_s", "-job_age_s"),
+    )
+    again = read_scorer(rules.to_json(), NAMES, "here")
+    assert again == rules
+    for _ in range(1_000):
+        rows = rows_of(generator, 10)
+        values = np.select([rows[:, AGE] < 2, rows[:, RANK] >= 1], [2, 1], -1)
+        by_hand = np.lexsort((np.arange(10), -rows[:, AGE], rows[:, WORK], -values))[0]
+        for scorer in (rules, again):
+            scores = scorer.scores(rows, NAMES)
+            assert int(scores.argmax()) == by_hand
+            assert ((scores > 0) == (values > 0)).all(), "a tie lifts no candidate above none, nor below it"
+
+
+def test_ties_are_told_and_checked() -> None:
+    text = "\n".join(replace(LEAST_WORK, ties=("job_work_left_s", "-job_age_s")).render(STAGE, {"most": 4}))
+    assert "among equals the one with the least job_work_left_s, then the most job_age_s" in " ".join(text.split())
+    assert LEAST_WORK.used == ("job_work_left_s",)
+    assert LEAST_WORK.complexity() == 2
+    for ties, message in ((["job_wrok_left_s"], "did you mean job_work_left_s"), ("job_age_s", "a list of features")):
+        with pytest.raises(ClearschedError, match=message):
+            read_scorer({"rules": [{"if": "otherwise", "then": 1}], "ties": ties}, NAMES, "here")
+
+
+def choices_of(features: np.ndarray, size: int, best: Any) -> Choices:
+    """Decisions of `size` candidates each; the best of a decision by `best`, float[n], the least of which wins."""
+    count = len(features) // size
+    starts = np.arange(0, len(features) + 1, size)
+    score = -np.asarray(best, np.float64)
+    chosen = np.array([start + score[start : start + size].argmax() for start in starts[:-1]])
+    ids = np.tile(np.arange(size), count)
+    return Choices(features, starts, chosen, ids, ids, score, score, *np.zeros((2, count), int), np.zeros(count))
+
+
+def test_shortest_remaining_work_is_recovered_in_words() -> None:
+    """Independent jobs of one stage on one executor: the best rule known is the least work left first."""
+    generator = np.random.default_rng(1)
+    features = generator.uniform(1, 100, size=(4_000, len(NAMES))).astype(np.float32)
+    choices = choices_of(features, 5, features[:, WORK])
+    found = distil(choices, STAGE, RuleListParams())
+    assert found.ties == ("job_work_left_s",)
+    assert [rule.conditions for rule in found.rules] == [()]
+    told = ScoredPolicy("rule_list", PROBLEM, {"stage": found, "limit": RuleList((Rule((), 1.0),), NAMES)})
+    assert "among equals the one with the least job_work_left_s" in " ".join(render(told).split())
+
+
+def test_ties_come_in_the_order_of_what_they_explain() -> None:
+    generator = np.random.default_rng(2)
+    features = rows_of(generator, 4_000)
+    choices = choices_of(features, 5, features[:, WORK] - 0.1 * features[:, AGE])
+    assert find_ties(choices, STAGE, 2) == ("job_work_left_s", "-job_age_s")
+    assert find_ties(choices, STAGE, 0) == ()
+    order = order_of(choices, ("job_work_left_s",), NAMES)
+    assert sorted(order.tolist()) == list(range(4_000))
+    assert (np.diff(features[np.argsort(order), WORK]) >= 0).all()
+
+
+# Caps ----------------------------------------------------------------------------------------------------------------
+
+
+def levels_of(features: np.ndarray, share: np.ndarray, most: int) -> Dataset:
+    """Decisions on a level of 1 to `most`, whose best is `share` of it."""
+    count = len(features)
+    rows = np.repeat(features, most, axis=0)
+    candidate = np.tile(np.arange(1, most + 1), count)
+    score = -np.abs(candidate - np.repeat(share, most) * most)
+    starts = np.arange(0, count * most + 1, most)
+    chosen = starts[:-1] + score.reshape(count, most).argmax(axis=1)
+    level = Choices(
+        rows, starts, chosen, candidate, candidate, score, score, *np.zeros((2, count), int), np.zeros(count)
+    )
+    return Dataset(level, level, most, PROBLEM.choices)
+
+
+def test_caps_of_two_cases_are_found() -> None:
+    """Who stays may hold 2.5 times its share; who moves 1.5 times it, and an executor for each 5 s of work."""
+    generator = np.random.default_rng(3)
+    features = generator.uniform(0.05, 0.4, size=(1_500, len(NAMES))).astype(np.float32)
+    source, share_20 = NAMES.index("job_is_source"), NAMES.index("job_share_20")
+    features[:, source] = generator.integers(0, 2, 1_500)
+    features[:, WORK] = generator.uniform(10, 400, 1_500)
+    moves = np.minimum(1.5 * features[:, share_20], features[:, WORK] / 5 / 100)
+    share = np.minimum(np.where(features[:, source] == 1, 2.5 * features[:, share_20], moves), 1)
+    found = list(limit_caps.variants(levels_of(features, share, 100), LIMIT, 3))
+    assert [len(scorer.steps) for scorer in found] == [1, 2]
+    own, other = found[1].steps
+    assert [c.text(NAMES) for c in own.conditions] == ["job_is_source >= 1"]
+    assert [set(term) - {"times"} for term in own.below] == [{"job_share_20"}]
+    assert own.below[0]["times"] == pytest.approx(2.5, rel=0.1)
+    told = {next(iter(set(term) - {"times"})): term["times"] for term in other.below}
+    assert told["job_share_20"] == pytest.approx(1.5, rel=0.1)
+    assert told["job_work_left_s"] == pytest.approx(1 / 500, rel=0.1)
+    assert list(limit_caps.variants(levels_of(features, share, 100), LIMIT, 0)) == []
+
+
+# Closed loop ---------------------------------------------------------------------------------------------------------
+
+
+class Queue(DagJobsInstance):
+    """Jobs of one stage and one task on one executor: 1 s, 3 s or 9 s each."""
+
+    most, none = 1, False
+
+    def __init__(self) -> None:
+        lasts = (1_000, 3_000, 9_000)
+        jobs = [[stage(1, first_wave=last, rest_wave=last, fresh=last)] for last in lasts]
+        super().__init__(compile_profiles(toy_trace(jobs), warmup_delay_ms=0))
+
+    @property
+    def objective(self) -> Measure:
+        return PROBLEM.measures[0]
+
+    def split(self, name: str, limit: int | None = None) -> list[Workload]:
+        rng = np.random.default_rng(["train", "validation", "test"].index(name))
+        found = []
+        for seed in range(24):
+            profile = rng.integers(3, size=8)
+            found.append(toy_workload([0] * 8, 1, profile=profile, moving_delay_ms=0, seed=seed))
+        return found[:limit]
+
+
+def task_of(rank: Choices) -> Task:
+    instance = Queue()
+    bench = Bench(instance, instance.objective, instance.split("train"), instance.split("validation"))
+    level = levels_of(rank.features[:20], np.ones(20), 1).level
+    dataset = Dataset(rank, level, 1, PROBLEM.choices)
+    return Task("rule_list", PROBLEM, dataset, bench, RuleListParams(), StudentsParams(), 1)
+
+
+@pytest.fixture(scope="module")
+def seen() -> Choices:
+    """Candidates as the queue has them."""
+    generator = np.random.default_rng(0)
+    features = np.zeros((300, len(NAMES)), np.float32)
+    features[:, WORK] = generator.choice([1.0, 3.0, 9.0], 300)
+    return choices_of(features, 3, features[:, WORK])
+
+
+def student_of(scorer: RuleList) -> ScoredPolicy:
+    return ScoredPolicy("rule_list", PROBLEM, {"stage": scorer, "limit": RuleList((Rule((), 1.0),), NAMES)})
+
+
+def cost(task: Task, student: ScoredPolicy) -> float:
+    return task.bench.validation_cost(student)
+
+
+def test_a_threshold_is_moved_to_where_it_schedules_best(seen: Choices) -> None:
+    """ "Less than 0.5 s of work first" helps nobody; less than 3 s parts the small jobs from the large."""
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
+    found = refine(task, student, RefineParams(rounds=1, evaluations=60))
+    assert found.costs[0] == cost(task, student)
+    assert cost(task, found.policy) == min(found.costs) < 0.9 * found.costs[0]
+    assert found.evaluations >= 60
+
+
+def test_what_is_best_already_stays(seen: Choices) -> None:
+    task = task_of(seen)
+    found = refine(task, student_of(LEAST_WORK), RefineParams(rounds=2, evaluations=20))
+    assert found.policy.scorers["stage"] == LEAST_WORK
+    assert found.costs[0] == min(found.costs)
+
+
+def test_a_missing_rule_is_found(seen: Choices) -> None:
+    """First come, first served: a condition on the work left is what it lacks."""
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((), 0.0),), NAMES))
+    found = refine(task, student, RefineParams(rounds=2, evaluations=20)).policy.scorers["stage"]
+    assert isinstance(found, RuleList)
+    assert "job_work_left_s" in found.used
+    assert cost(task, student_of(found)) < 0.9 * cost(task, student)
+
+
+def test_refinement_is_the_same_on_any_number_of_threads(seen: Choices) -> None:
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
+    settings = RefineParams(rounds=2, evaluations=30)
+    one, two = (refine(task, student, settings, threads) for threads in (1, 2))
+    assert one.costs == two.costs
+    assert one.policy.scorers == two.policy.scorers
+
+
+def test_no_rounds_leave_the_student_alone(seen: Choices) -> None:
+    student = student_of(MOST_WORK)
+    found = refine(task_of(seen), student, RefineParams(rounds=0))
+    assert found.policy is student and len(found.costs) == 1 and found.evaluations == 0
+
+
+def test_every_number_of_a_student_is_searched_for_and_put_back() -> None:
+    """Of rules, caps and leaves; with the numbers as they start the student is the same to two digits."""
+    tree = {"feature": [WORK, -1, -1], "threshold": [3.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
+    tree["value"] = [0.0, 0.25, -0.5]
+    rules = RuleList((Rule((Condition(AGE, True, 4.0), Condition(WORK, False, 2.5)), 1.0), Rule((), 0.5)), NAMES)
+    own = Step((Condition(0, False, 1.0),), below=({"times": 2.5, "job_share_20": 1.0},))
+    caps = StepList((own, Step((), below=({"times": 0.1},))), NAMES)
+    columns = {"stage": Columns(np.arange(2 * len(NAMES)).reshape(2, -1) + 0.5), "limit": Columns(np.eye(len(NAMES)))}
+    for rank, level, names in (
+        (rules, caps, ["rule 1: job_age_s", "rule 1: job_work_left_s", "step 1: times", "step 2: times"]),
+        (TreeSum((tree,), NAMES), rules, ["tree 0: leaf 1", "tree 0: leaf 2", "rule 1: job_age_s"]),
+    ):
+        student = ScoredPolicy("student", PROBLEM, {"stage": rank, "limit": level})
+        program = Refinement(student, columns)
+        assert [number.name for number in program.numbers][: len(names)] == names
+        assert program.filled(program.start(np.random.default_rng(0), None)) == student
+        assert all(number.low <= number.start <= number.high for number in program.numbers)
+        moved = program.filled(np.array([number.start + number.step for number in program.numbers]))
+        assert moved.scorers["stage"] != rank and moved.scorers["limit"] != level
+
+
+def test_structures_are_lists_that_end_and_keep_to_their_length(seen: Choices) -> None:
+    rules = RuleList((Rule((Condition(AGE, True, 1.0),), 1.0), Rule((), -1.0)), NAMES, ties=("stage_rank",))
+    for none in (False, True):
+        found = structures(rules, seen.features, 3, none)
+        assert any(len(option.rules) == 3 for option in found)
+        for option in found:
+            assert option.ties == rules.ties and len(option.rules) <= 3
+            assert not option.rules[-1].conditions and all(rule.conditions for rule in option.rules[:-1])
+            values = [rule.value for rule in option.rules]
+            assert values == sorted(values, reverse=True)
+            rows = seen.features[:50]
+            packed = scores_of(option.pack(NAMES), rows)
+            assert np.isfinite(packed).all() and NONE not in packed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from clearsched.students.refining import Refinement, refine
 from clearsched.students.restructuring import structures
 from clearsched.students.rounding import Columns
 from clearsched.students.rule_list import distil
+from clearsched.students.safety import strays
 from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams
 from clearsched.students.task import Task
 from clearsched.students.ties import find_ties, order_of
@@ -228,6 +230,24 @@ def test_a_missing_rule_is_found(seen: Choices) -> None:
     assert isinstance(found, RuleList)
     assert "job_work_left_s" in found.used
     assert cost(task, student_of(found)) < 0.9 * cost(task, student)
+
+
+def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
+    """A baseline of 1 ms a job, which nobody comes near: the student stays as it was, and the count is told."""
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
+    bound = SimpleNamespace(
+        run=lambda instance, episodes, **record: [SimpleNamespace(measures={"jct_s": 0.001}) for _ in episodes]
+    )
+    strict = replace(task, bench=replace(task.bench, baseline=bound))
+    found = refine(strict, student, RefineParams(rounds=1, evaluations=20))
+    assert found.policy is student and found.refused == len(found.costs)
+
+
+def test_straying_is_told_by_single_episodes() -> None:
+    baseline = np.array([1.0, 1.0, 0.0, -2.0])
+    costs = np.array([[1.4, 1.4, 9.0, 9.0], [0.1, 1.6, 0.0, 0.0], [1.0, np.inf, 0.0, 0.0], [1.0, 1.0, np.inf, 0.0]])
+    assert strays(costs, baseline).tolist() == [False, True, True, True]
 
 
 def test_refinement_is_the_same_on_any_number_of_threads(seen: Choices) -> None:

@@ -26,12 +26,14 @@ class Bench:
         measure: what a student is judged by.
         train: episodes on which a fit compares its own variants.
         validation: episodes on which the rounds of a fit are compared.
+        baseline: a heuristic that every student must keep near to on each episode (`safety`); None: no such check.
     """
 
     instance: Instance
     measure: Measure
     train: Sequence[Episode]
     validation: Sequence[Episode]
+    baseline: Policy | None = None
 
     def train_cost(self, student: Policy) -> float:
         """Mean cost of the training episodes, in the unit of the measure."""

@@ -14,6 +14,7 @@ from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
 from clearsched.files import provenance, write_text
 from clearsched.problems import find_problem
+from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.registry import load
 from clearsched.scorers.policy import ScoredPolicy
@@ -53,7 +54,8 @@ def fit_one(
     check_log(decisions, problem, instance, workloads)
     expert = load_expert(problem, teacher, tuned)
     train = instance.split("train")
-    bench = Bench(instance, instance.objective, train[:TRIAL_EPISODES], instance.split("validation"))
+    baseline = heuristic(problem, problem.baseline)
+    bench = Bench(instance, instance.objective, train[:TRIAL_EPISODES], instance.split("validation"), baseline)
     dataset = read_dataset(decisions, problem, "train", instance.most)
     common = params.students
     task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
@@ -124,7 +126,9 @@ def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
         return student
     found = refine(task, student, settings)
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
-    _say(task, f"refined with {found.evaluations:,.0f} variants", min(found.costs))
+    cost = found.costs[found.chosen]
+    refused = f", {found.refused} of {len(found.costs)} refused as unsafe" if found.refused else ""
+    _say(task, f"refined with {found.evaluations:,.0f} variants{refused}", cost)
     told = {f"refined_{task.bench.measure.name}": values}
     return _with_evidence(found.policy, task.dataset, {**student.evidence, **told})
 

@@ -3,7 +3,8 @@
 A student imitates decisions, and is judged by what comes of them. So after distillation its thresholds, levels, leaf
 values and caps are searched on training episodes by the same evolution as the stage `search` (CMA-ES), each rounded to
 two digits before it is tried; then a rule list may change by a rule or condition (`restructuring`). The validation
-episodes choose between what was found and the student as it was.
+episodes choose between what was found and the student as it was; what strays from the baseline on any episode of either
+split is refused (`safety`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import Trials, trials
 from clearsched.students.restructuring import restructured
 from clearsched.students.rounding import Columns
+from clearsched.students.safety import strays
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
 
@@ -48,6 +50,8 @@ class Refined(NamedTuple):
     policy: ScoredPolicy
     costs: list[float]  # mean cost of the validation episodes, of the student as it was and after each step
     evaluations: float  # of variants with other numbers
+    chosen: int  # of `costs`
+    refused: int  # students, of those in `costs`, that stray too far from the baseline on some episode
 
 
 def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: int | None = None) -> Refined:
@@ -78,8 +82,13 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
             if changed is found[-1]:
                 break
             found.append(changed)
-        costs = runs.cost(found, validation).mean(axis=1)
-    return Refined(found[int(costs.argmin())], costs.tolist(), spent)
+        costs = runs.cost(found, [*validation, *train])
+        refused = np.zeros(len(found), bool)
+        if task.bench.baseline is not None:
+            refused = strays(costs, runs.cost([task.bench.baseline], [*validation, *train])[0])
+    means = costs[:, : len(validation)].mean(axis=1)
+    best = int(np.where(refused, np.inf, means).argmin())  # the student as it was where all are refused
+    return Refined(found[best], means.tolist(), spent, best, int(refused.sum()))
 
 
 def _restructured(task: Task, student: ScoredPolicy, runs: Trials) -> ScoredPolicy:

@@ -1,0 +1,110 @@
+"""Whether policies lock, starve or fall behind: long streams, overload, and a backlog to clear.
+
+    python benchmarks/stress.py RESULTS POLICY... [--episodes 5] [--seed 99] [--json]
+
+RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
+settings. Jobs are drawn with replacement from the training episodes, arrivals are Poisson; no test episode is
+touched. Told are, by kind of stress, mean JCT in s, and JCT and makespan relative to fair's, mean and worst episode.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clearsched.evaluation.policies import load_policy
+from clearsched.problems.dag_jobs.instance import open_instance
+from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+
+
+class Stress(NamedTuple):
+    """A kind of stress."""
+
+    name: str
+    jobs: int
+    faster: float  # arrivals, next to the scenario's
+    backlog: int  # jobs that are there at time 0
+    share: int  # of the episodes asked for: short ones come in larger numbers
+
+
+KINDS = (
+    Stress("200 jobs", 200, 1.0, 0, 20),
+    Stress("2,000 jobs", 2_000, 1.0, 0, 1),
+    Stress("2,000 jobs, 10 % faster", 2_000, 1.1, 0, 1),
+    Stress("200 jobs, 40 % faster", 200, 1.4, 0, 4),
+    Stress("400 jobs, 100 of them at once", 400, 1.0, 100, 2),
+)
+
+
+def drawn(training: list[Workload], kind: Stress, seed: int, count: int) -> Iterator[Workload]:
+    """Episodes of a kind from the jobs of training episodes."""
+    profiles = np.concatenate([episode.profile for episode in training])
+    gap_ms = float(np.concatenate([np.diff(episode.arrival_ms) for episode in training]).mean()) / kind.faster
+    for number in range(count):
+        generator = np.random.default_rng([seed, kind.jobs, kind.backlog, number])
+        later = np.cumsum(generator.exponential(gap_ms, kind.jobs - max(kind.backlog, 1)))
+        arrivals = np.concatenate([np.zeros(max(kind.backlog, 1)), later]).astype(np.int64)
+        chosen = generator.choice(profiles, kind.jobs)
+        yield replace(training[0], profile=chosen, arrival_ms=arrivals, seed=number)
+
+
+def measure(folder: Path, names: list[str], episodes: int, seed: int) -> list[dict[str, Any]]:
+    """One row a kind of stress and policy."""
+    instance = open_instance(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
+    training = instance.split("train")
+    policies = {"fair": heuristic("fair")}
+    for name in names:
+        known = name in PROBLEM.heuristics
+        policies[name if known else Path(name).stem] = heuristic(name) if known else load_policy(PROBLEM, Path(name))
+    rows = []
+    for kind in KINDS:
+        given = list(drawn(training, kind, seed, kind.share * episodes))
+        fair = np.empty((2, 0))
+        for name, policy in policies.items():
+            outcomes = policy.run(instance, given)
+            found = np.array([[o.measures["jct_s"] for o in outcomes], [o.measures["makespan_s"] for o in outcomes]])
+            fair = found if name == "fair" else fair
+            jct, makespan = found / fair
+            rows.append(
+                {
+                    "stress": kind.name,
+                    "episodes": len(given),
+                    "policy": name,
+                    "jct_s": float(found[0].mean()),
+                    "to_fair": float(jct.mean()),
+                    "worst_to_fair": float(jct.max()),
+                    "worst_makespan_to_fair": float(makespan.max()),
+                }
+            )
+    return rows
+
+
+def main() -> None:
+    """Print the rows as a Markdown table, or as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("policies", nargs="+")
+    parser.add_argument("--episodes", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=99)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows = measure(options.results, options.policies, options.episodes, options.seed)
+    if options.json:
+        print(json.dumps(rows))
+        return
+    print("| stress | episodes | policy | mean JCT (s) | next to fair | worst episode | worst makespan |")
+    print("|---|---|---|---|---|---|---|")
+    for row in rows:
+        ratios = (f"{row[name]:.3f}" for name in ("to_fair", "worst_to_fair", "worst_makespan_to_fair"))
+        print(f"| {row['stress']} | {row['episodes']} | {row['policy']} | {row['jct_s']:.1f} | {' | '.join(ratios)} |")
+
+
+if __name__ == "__main__":
+    main()

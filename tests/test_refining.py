@@ -272,7 +272,7 @@ def test_every_number_of_a_student_is_searched_for_and_put_back() -> None:
     rules = RuleList((Rule((Condition(AGE, True, 4.0), Condition(WORK, False, 2.5)), 1.0), Rule((), 0.5)), NAMES)
     own = Step((Condition(0, False, 1.0),), below=({"times": 2.5, "job_share_20": 1.0},))
     caps = StepList((own, Step((), below=({"times": 0.1},))), NAMES)
-    columns = {"stage": Columns(np.arange(2 * len(NAMES)).reshape(2, -1) + 0.5), "limit": Columns(np.eye(len(NAMES)))}
+    columns = dict.fromkeys(("stage", "limit"), Columns(np.arange(2 * len(NAMES)).reshape(2, -1) + 0.5))
     for rank, level, names in (
         (rules, caps, ["rule 1: job_age_s", "rule 1: job_work_left_s", "step 1: times", "step 2: times"]),
         (TreeSum((tree,), NAMES), rules, ["tree 0: leaf 1", "tree 0: leaf 2", "rule 1: job_age_s"]),
@@ -299,3 +299,15 @@ def test_structures_are_lists_that_end_and_keep_to_their_length(seen: Choices) -
             rows = seen.features[:50]
             packed = scores_of(option.pack(NAMES), rows)
             assert np.isfinite(packed).all() and NONE not in packed
+
+
+def test_whole_numbers_stay_whole_and_flags_stay() -> None:
+    features = np.zeros((4, len(NAMES)), np.float32)
+    features[:, RANK], features[:, 0] = np.arange(4), [0, 1, 0, 1]
+    rules = RuleList((Rule((Condition(RANK, True, 2.0), Condition(0, False, 1.0)), 1.0), Rule((), 0.0)), NAMES)
+    program = Refinement(student_of(rules), dict.fromkeys(("stage", "limit"), Columns(features)))
+    assert [number.name for number in program.numbers] == ["rule 1: stage_rank", "rule 1: then"]
+    assert program.numbers[0].grid == 1.0
+    moved = program.filled(np.array([3.0, 0.5])).scorers["stage"]
+    assert isinstance(moved, RuleList)
+    assert [c.text(NAMES) for c in moved.rules[0].conditions] == ["stage_rank < 3", "job_is_source >= 1"]

@@ -11,7 +11,10 @@ from clearsched.students.bench import smallest_good
 from clearsched.students.task import Task
 
 TOLERANCE = 0.001
-"""Share of the cost that a smaller tree may be worse."""
+"""Share of the cost that a smaller tree, or caps, may be worse."""
+
+REFINED_TOLERANCE = 0.01
+"""The same where numbers are searched for afterwards: that search gets further with a few of them."""
 
 
 def largest(task: Task) -> Scorer | None:
@@ -25,8 +28,9 @@ def with_level(task: Task, rank: Scorer) -> ScoredPolicy:
         return task.student(rank, None)
     scorers: list[Scorer] = [_scorer(task, rules) for rules in limit_tree.variants(task.dataset, _leaves(task))]
     scorers += limit_caps.variants(task.dataset, task.level, task.common.limit_caps.terms)
+    tolerance = REFINED_TOLERANCE if task.common.refine.rounds else TOLERANCE
     variants = (task.student(rank, scorer) for scorer in sorted(scorers, key=lambda scorer: scorer.complexity()))
-    chosen, _ = smallest_good(((variant, task.bench.train_cost(variant)) for variant in variants), TOLERANCE)
+    chosen, _ = smallest_good(((variant, task.bench.train_cost(variant)) for variant in variants), tolerance)
     return chosen
 
 

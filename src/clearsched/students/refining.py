@@ -163,16 +163,21 @@ def _part(scorer: Scorer, columns: Columns, level: bool) -> Part:
 
 
 def _of_rules(rules: RuleList, columns: Columns, level: bool) -> Part:
-    """The thresholds, and of a level the values too; the scores of candidates only tell the order of the rules."""
-    numbers = [
-        _threshold(
-            f"rule {place + 1}: {rules.names[condition.feature]}",
-            condition.threshold,
-            columns.is_whole(condition.feature),
-        )
+    """The thresholds, and of a level the values too; the scores of candidates only tell the order of the rules.
+
+    A flag has one threshold.
+    """
+    places = [
+        (place, number)
         for place, rule in enumerate(rules.rules)
-        for condition in rule.conditions
+        for number, condition in enumerate(rule.conditions)
+        if not columns.is_flag(condition.feature)
     ]
+    numbers = []
+    for place, number in places:
+        condition = rules.rules[place].conditions[number]
+        name = f"rule {place + 1}: {rules.names[condition.feature]}"
+        numbers.append(_threshold(name, condition.threshold, columns.is_whole(condition.feature)))
     if level:
         numbers += [
             Number(f"rule {place + 1}: then", rule.value, LEVEL_STEP, 0.01, 1.0)
@@ -180,12 +185,19 @@ def _of_rules(rules: RuleList, columns: Columns, level: bool) -> Part:
         ]
 
     def filled(values: Sequence[float]) -> RuleList:
-        found, rest = [], iter(values)
-        for rule in rules.rules:
-            conditions = tuple(condition._replace(threshold=rounded(next(rest))) for condition in rule.conditions)
-            found.append(rule._replace(conditions=conditions))
+        moved = dict(zip(places, map(rounded, values), strict=False))
+        found = [
+            rule._replace(
+                conditions=tuple(
+                    condition._replace(threshold=moved.get((place, number), condition.threshold))
+                    for number, condition in enumerate(rule.conditions)
+                )
+            )
+            for place, rule in enumerate(rules.rules)
+        ]
         if level:
-            found = [rule._replace(value=rounded(next(rest))) for rule in found]
+            levels = values[len(places) :]
+            found = [rule._replace(value=rounded(value)) for rule, value in zip(found, levels, strict=True)]
         return RuleList(tuple(found), rules.names, ties=rules.ties)
 
     return Part(numbers, filled)

@@ -26,6 +26,10 @@ class Columns:
         """The feature takes whole numbers only."""
         return bool(self._whole[feature])
 
+    def is_flag(self, feature: int) -> bool:
+        """The feature is 0 or 1."""
+        return self.is_whole(feature) and self._values[0, feature] >= 0 and self._values[-1, feature] <= 1
+
     def round(self, feature: int, threshold: float) -> float:
         """The number with the fewest digits that splits the rows nearly as `threshold` does; whole numbers exactly."""
         if self._whole[feature]:

@@ -311,3 +311,17 @@ def test_whole_numbers_stay_whole_and_flags_stay() -> None:
     moved = program.filled(np.array([3.0, 0.5])).scorers["stage"]
     assert isinstance(moved, RuleList)
     assert [c.text(NAMES) for c in moved.rules[0].conditions] == ["stage_rank < 3", "job_is_source >= 1"]
+
+
+def test_ties_ask_the_decisions_that_changed_something() -> None:
+    """Nine of ten decisions keep what was; among the others the least work goes first, and that is the tie."""
+    generator = np.random.default_rng(4)
+    features = rows_of(generator, 4_000)
+    source = NAMES.index("job_is_source")
+    features[:, source] = np.tile([1, 0, 0, 0], 1_000)
+    kept = np.repeat(generator.random(1_000) < 0.9, 4)
+    best = np.where(kept & (features[:, source] == 1), -1.0, features[:, WORK] + 10 * features[:, source])
+    choices = choices_of(features, 4, best)
+    assert find_ties(choices, STAGE, 1) == ("job_work_left_s",)
+    nothing_changed = choices_of(features, 4, -features[:, source])
+    assert find_ties(nothing_changed, STAGE, 1) == ()

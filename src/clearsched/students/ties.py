@@ -13,6 +13,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.problems.problem import Choice
 from clearsched.scorers.rules import MOST
 from clearsched.students.assembly import Regret
+from clearsched.students.dataset import best_rows, subset, without
 
 PRICE = 0.002
 """What a tie must save in mean regret (0 to 1) to be worth its reader's time."""
@@ -20,6 +21,9 @@ PRICE = 0.002
 
 def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
     """The features that order candidates as the expert does, if there were no rules; each the best after those before.
+
+    Asked are the decisions that changed something: what was chosen before mostly is preferred again, so a feature that
+    goes with it (`Choice.keeps`) would come first, and a rule says that better.
 
     Args:
         real: decisions with more than one row.
@@ -29,6 +33,9 @@ def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
     names = [feature.name for feature in choice.features]
     told = [feature.name for feature in choice.features if not feature.per_decision]
     ties: tuple[str, ...] = ()
+    real = changes(real, choice)
+    if not len(real.chosen):
+        return ties
 
     def cost(ties: Sequence[str]) -> float:
         order = order_of(real, ties, names)
@@ -44,6 +51,17 @@ def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
             break
         lowest, ties = found, (*ties, tie)
     return ties
+
+
+def changes(real: Choices, choice: Choice) -> Choices:
+    """The decisions whose best row is not the candidate that changes nothing, without that candidate."""
+    names = [feature.name for feature in choice.features]
+    if choice.keeps not in names:
+        return real
+    keeps = real.features[:, names.index(choice.keeps)] >= 1  # never so for "none of these", whose features are nan
+    moving = ~keeps[best_rows(real)]
+    rows = np.repeat(moving, real.sizes)
+    return without(subset(real, moving), keeps[rows]) if moving.any() else subset(real, moving)
 
 
 def order_of(choices: Choices, ties: Sequence[str], names: Sequence[str]) -> np.ndarray:

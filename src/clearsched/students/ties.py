@@ -19,11 +19,19 @@ PRICE = 0.002
 """What a tie must save in mean regret (0 to 1) to be worth its reader's time."""
 
 
+def proposals(real: Choices, choice: Choice, most: int) -> list[tuple[str, ...]]:
+    """The ties of all decisions, and those of the decisions that changed something, where they differ.
+
+    What was chosen before mostly is preferred again, so a feature that goes with it (`Choice.keeps`) may come first in
+    all decisions, where a rule says that better. In those that changed something other features may mislead: which of
+    the two schedules better is for the simulator to say.
+    """
+    asked = [real, changes(real, choice)]
+    return list(dict.fromkeys(find_ties(decisions, choice, most) for decisions in asked if len(decisions.chosen)))
+
+
 def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
     """The features that order candidates as the expert does, if there were no rules; each the best after those before.
-
-    Asked are the decisions that changed something: what was chosen before mostly is preferred again, so a feature that
-    goes with it (`Choice.keeps`) would come first, and a rule says that better.
 
     Args:
         real: decisions with more than one row.
@@ -33,9 +41,6 @@ def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
     names = [feature.name for feature in choice.features]
     told = [feature.name for feature in choice.features if not feature.per_decision]
     ties: tuple[str, ...] = ()
-    real = changes(real, choice)
-    if not len(real.chosen):
-        return ties
 
     def cost(ties: Sequence[str]) -> float:
         order = order_of(real, ties, names)

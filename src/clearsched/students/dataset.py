@@ -94,17 +94,11 @@ def without_none(choices: Choices) -> Choices:
 
     Where none was chosen, `chosen` is the first candidate: ask the score what is best.
     """
-    return without(choices, choices.is_none) if choices.is_none.any() else choices
-
-
-def without(choices: Choices, dropped: np.ndarray) -> Choices:
-    """The same decisions without the rows that bool[n] `dropped` marks; each keeps one at least.
-
-    Where such a row was chosen, `chosen` is the first of those that are left: ask the score what is best.
-    """
-    rows = ~dropped
+    if not choices.is_none.any():
+        return choices
+    rows = ~choices.is_none
     place = np.cumsum(rows) - rows  # new place of each old row
     starts = np.concatenate([[0], np.cumsum(np.add.reduceat(rows.astype(np.int64), choices.starts[:-1]))])
-    chosen = np.where(dropped[choices.chosen], starts[:-1], place[choices.chosen])
+    chosen = np.where(choices.is_none[choices.chosen], starts[:-1], place[choices.chosen])
     per_row = {name: getattr(choices, name)[rows] for name in PER_ROW}
     return choices._replace(starts=starts, chosen=chosen, **per_row)

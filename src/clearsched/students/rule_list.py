@@ -23,18 +23,18 @@ from clearsched.students.polishing import polish
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.settings import RuleListParams
 from clearsched.students.task import Task
-from clearsched.students.ties import order_of, proposals
+from clearsched.students.ties import find_ties, order_of
 
 MAX_DECISIONS = 3000
 """Decisions that a list is fitted on, evenly taken from all: imodels' trees take seconds on more."""
 
 
 def learn(task: Task) -> ScoredPolicy:
-    """Distil lists from the scores of boosted trees, polish the one that schedules best, fit the level."""
+    """Distil the list from the scores of boosted trees, polish it, fit the level."""
     settings, rank, level = task.settings, task.dataset.rank, largest(task)
+
     ranked = ranking.rescored(rank, task.rank.features, settings.rescoring, task.seed)
-    options = distil(ranked, task.rank, settings)
-    distilled = min(options, key=lambda option: task.bench.train_cost(task.student(option, level)))
+    distilled = distil(ranked, task.rank, settings)
 
     def list_of(rules: list[Rule]) -> RuleList:
         return replace(distilled, rules=tuple(rules))
@@ -47,8 +47,8 @@ def learn(task: Task) -> ScoredPolicy:
     return with_level(task, list_of(numbered(rules, none)))
 
 
-def distil(choices: Choices, choice: Choice, settings: RuleListParams) -> list[RuleList]:
-    """Lists of at most `max_rules` rules that choose as the scores of `choices` do, one for each proposal of ties.
+def distil(choices: Choices, choice: Choice, settings: RuleListParams) -> RuleList:
+    """A list of at most `max_rules` rules, and ties among them, that chooses as the scores of `choices` do.
 
     The scores must rank all candidates of a decision, and exp(score - best score) say how good a candidate is next to
     the best: the top choice alone does not say what to do when the best candidate is not there.
@@ -59,11 +59,8 @@ def distil(choices: Choices, choice: Choice, settings: RuleListParams) -> list[R
     real = subset(real, keep)
     names = names_of(choice)
     if len(real.chosen) == 0:
-        return [RuleList((Rule((), 0.0),), names)]
-    mined = mine(real, choice, settings)
-    found = []
-    for ties in proposals(real, choice, settings.ties):
-        rules = assemble(mined, real, settings, order_of(real, ties, names))
-        simple = numbered(simplify(rules, real.features[~real.is_none]), bool(real.is_none.any()))
-        found.append(RuleList(tuple(simple), names, ties=ties))
-    return found
+        return RuleList((Rule((), 0.0),), names)
+    ties = find_ties(real, choice, settings.ties)
+    rules = assemble(mine(real, choice, settings), real, settings, order_of(real, ties, names))
+    simple = numbered(simplify(rules, real.features[~real.is_none]), bool(real.is_none.any()))
+    return RuleList(tuple(simple), names, ties=ties)

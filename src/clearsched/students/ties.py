@@ -13,25 +13,16 @@ from clearsched.decisions.choices import Choices
 from clearsched.problems.problem import Choice
 from clearsched.scorers.rules import MOST
 from clearsched.students.assembly import Regret
-from clearsched.students.dataset import best_rows, subset, without
 
 PRICE = 0.002
 """What a tie must save in mean regret (0 to 1) to be worth its reader's time."""
 
 
-def proposals(real: Choices, choice: Choice, most: int) -> list[tuple[str, ...]]:
-    """The ties of all decisions, and those of the decisions that changed something, where they differ.
-
-    What was chosen before mostly is preferred again, so a feature that goes with it (`Choice.keeps`) may come first in
-    all decisions, where a rule says that better. In those that changed something other features may mislead: which of
-    the two schedules better is for the simulator to say.
-    """
-    asked = [real, changes(real, choice)]
-    return list(dict.fromkeys(find_ties(decisions, choice, most) for decisions in asked if len(decisions.chosen)))
-
-
 def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
-    """The features that order candidates as the expert does, if there were no rules; each the best after those before.
+    """The features that order candidates as the expert does, were there no rules; each the best after those before.
+
+    Features that order none but the candidate that changes nothing (`Choice.keeps`) are left out. What was chosen before
+    mostly is preferred again, so they would come first, and a rule says that better.
 
     Args:
         real: decisions with more than one row.
@@ -39,7 +30,7 @@ def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
         most: ties, at most.
     """
     names = [feature.name for feature in choice.features]
-    told = [feature.name for feature in choice.features if not feature.per_decision]
+    told = [name for name, orders in zip(names, ordering(real, choice), strict=True) if orders]
     ties: tuple[str, ...] = ()
 
     def cost(ties: Sequence[str]) -> float:
@@ -58,15 +49,16 @@ def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
     return ties
 
 
-def changes(real: Choices, choice: Choice) -> Choices:
-    """The decisions whose best row is not the candidate that changes nothing, without that candidate."""
+def ordering(real: Choices, choice: Choice) -> np.ndarray:
+    """bool[F]: the features in which candidates of a decision differ, beside the one that changes nothing."""
+    others = ~real.is_none
     names = [feature.name for feature in choice.features]
-    if choice.keeps not in names:
-        return real
-    keeps = real.features[:, names.index(choice.keeps)] >= 1  # never so for "none of these", whose features are nan
-    moving = ~keeps[best_rows(real)]
-    rows = np.repeat(moving, real.sizes)
-    return without(subset(real, moving), keeps[rows]) if moving.any() else subset(real, moving)
+    if choice.keeps in names:
+        others &= ~(real.features[:, names.index(choice.keeps)] >= 1)
+    masked = others[:, None]
+    low = np.minimum.reduceat(np.where(masked, real.features, np.inf), real.starts[:-1])
+    high = np.maximum.reduceat(np.where(masked, real.features, -np.inf), real.starts[:-1])
+    return np.asarray((low < high).any(axis=0))
 
 
 def order_of(choices: Choices, ties: Sequence[str], names: Sequence[str]) -> np.ndarray:

@@ -21,8 +21,8 @@ PRICE = 0.002
 def find_ties(real: Choices, choice: Choice, most: int) -> tuple[str, ...]:
     """The features that order candidates as the expert does, without rules; each the best after those before.
 
-    Features that order none but the candidate that changes nothing (`Choice.keeps`) are left out. What was chosen before
-    mostly is preferred again, so they would come first, and a rule says that better.
+    Features that order none but the candidate that changes nothing (`Choice.keeps`) are left out: what was chosen
+    before mostly is preferred again, so they would come first, and a rule says that better.
 
     Args:
         real: decisions with more than one row.

@@ -277,6 +277,12 @@ class Instance(Protocol):
     def seed(self, episode: Episode) -> int:
         """What names the random stream of a policy that draws its choices."""
 
+    def joined(self, episodes: Sequence[Episode], count: int) -> list[Episode]:
+        """Each `count` episodes after one another as one that is so many times as long, for what single ones hide.
+
+        The episodes as they are where joining them would make another kind of episode. All are used.
+        """
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
 

@@ -23,11 +23,11 @@ from clearsched.scorers.text import render
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.refining import refine
+from clearsched.students.refining import JOINED, refine
 from clearsched.students.task import Task
 
-TRIAL_EPISODES = 16
-"""Training episodes on which the variants of a fit are compared in closed loop, at most."""
+TRIAL_EPISODES = 32
+"""Training episodes on which the variants of a fit are compared in closed loop, at most; streams are joined."""
 
 DIGITS = 6
 """Digits of the measure that a student's file tells."""
@@ -55,7 +55,8 @@ def fit_one(
     expert = load_expert(problem, teacher, tuned)
     train = instance.split("train")
     baseline = heuristic(problem, problem.baseline)
-    bench = Bench(instance, instance.objective, train[:TRIAL_EPISODES], instance.split("validation"), baseline)
+    trials = instance.joined(train[:TRIAL_EPISODES], JOINED)
+    bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
     dataset = read_dataset(decisions, problem, "train", instance.most)
     common = params.students
     task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
@@ -128,7 +129,7 @@ def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
     cost = found.costs[found.chosen]
     refused = f", {found.refused} of {len(found.costs)} refused as unsafe" if found.refused else ""
-    _say(task, f"refined with {found.evaluations:,.0f} variants{refused}", cost)
+    _say(task, f"refined with {found.evaluations:,.0f} variants{refused}, streams also joined", cost)
     told = {f"refined_{task.bench.measure.name}": values}
     return _with_evidence(found.policy, task.dataset, {**student.evidence, **told})
 

@@ -13,7 +13,7 @@ from clearsched.students.task import Task
 TOLERANCE = 0.001
 """Share of the cost that a smaller tree, or caps, may be worse."""
 
-REFINED_TOLERANCE = 0.01
+REFINED_TOLERANCE = 0.003
 """The same where numbers are searched for afterwards: that search gets further with a few of them."""
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from clearsched.compiled.cap_terms import TIMES
 from clearsched.compiled.trees import LEAF
+from clearsched.problems.problem import Episode
 from clearsched.problems.programs import Number, Program, rounded
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
@@ -30,6 +31,9 @@ from clearsched.students.rounding import Columns
 from clearsched.students.safety import strays
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
+
+JOINED = 4
+"""Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""
 
 STEP = 0.15
 """First deviation of a threshold and of the factor of a cap term, as a share of it."""
@@ -48,7 +52,7 @@ class Refined(NamedTuple):
     """What came of a refinement."""
 
     policy: ScoredPolicy
-    costs: list[float]  # mean cost of the validation episodes, of the student as it was and after each step
+    costs: list[float]  # mean over the validation episodes, single and joined, as distilled and after each step
     evaluations: float  # of variants with other numbers
     chosen: int  # of `costs`
     refused: int  # students, of those in `costs`, that stray too far from the baseline on some episode
@@ -63,7 +67,11 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
         settings: rounds and budget.
         threads: on which episodes run; as many as numba may use, unless told. The result is the same.
     """
-    train, validation = task.bench.instance.split("train"), task.bench.validation
+    instance, validation = task.bench.instance, task.bench.validation
+    single = instance.split("train")
+    train = instance.joined(single, JOINED)
+    settings = settings.model_copy(update={"episodes": max(1, settings.episodes * len(train) // len(single))})
+    later = instance.joined(validation, JOINED)  # chosen on both: those that policies are compared on, and longer ones
     columns = _columns(task)
     found, spent = [student], 0.0
     with trials(task.bench.instance, task.bench.measure, threads) as runs:
@@ -72,31 +80,31 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
             if program.numbers:
                 reference = runs.cost([found[-1]], train)[0]
                 name = f"refine {task.name} {number}"
-                search = Search(name, _policy, settings, runs, train, validation, reference, task.seed)
+                search = Search(name, _policy, settings, runs, train, [*validation, *later], reference, task.seed)
                 restart = Restart(search, 0)
                 restart.run(program)
                 spent += restart.spent
                 if restart.policy is not None:
                     found.append(restart.policy)
-            changed = _restructured(task, found[-1], runs)
+            changed = _restructured(task, found[-1], runs, train)
             if changed is found[-1]:
                 break
             found.append(changed)
-        costs = runs.cost(found, [*validation, *train])
+        episodes = [*validation, *later, *train]
+        costs = runs.cost(found, episodes)
         refused = np.zeros(len(found), bool)
         if task.bench.baseline is not None:
-            refused = strays(costs, runs.cost([task.bench.baseline], [*validation, *train])[0])
-    means = costs[:, : len(validation)].mean(axis=1)
+            refused = strays(costs, runs.cost([task.bench.baseline], episodes)[0])
+    means = costs[:, : len(validation) + len(later)].mean(axis=1)
     best = int(np.where(refused, np.inf, means).argmin())  # the student as it was where all are refused
     return Refined(found[best], means.tolist(), spent, best, int(refused.sum()))
 
 
-def _restructured(task: Task, student: ScoredPolicy, runs: Trials) -> ScoredPolicy:
+def _restructured(task: Task, student: ScoredPolicy, runs: Trials, train: Sequence[Episode]) -> ScoredPolicy:
     """The student with other rules, where its candidates are ranked by rules."""
     if not isinstance(student.scorers[task.rank.name], RuleList):
         return student
     features = task.dataset.rank.features[~task.dataset.rank.is_none]
-    train = task.bench.instance.split("train")
     return restructured(student, task.rank.name, runs.cost, train, features, task.settings.max_rules)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from clearsched.problems import find_problem
@@ -76,6 +78,12 @@ class DagJobsInstance:
         """The seed of the task durations."""
         return episode.seed
 
+    def joined(self, episodes: Sequence[Workload], count: int) -> list[Workload]:
+        """Streams after one another, a mean gap between them; batches, and a stream that is left over, as they are."""
+        if not all(episode.arrival_ms[-1] > 0 for episode in episodes):
+            return list(episodes)
+        return [join(episodes[begin : begin + count]) for begin in range(0, len(episodes), count)]
+
     def describe(self, split: str, episodes: Sequence[Workload]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
         counts = [len(episode.profile) for episode in episodes]
@@ -95,6 +103,17 @@ class DagJobsInstance:
     def _settings(self) -> Mapping[str, Any]:
         assert self.drawn is not None
         return self.drawn.settings
+
+
+def join(streams: Sequence[Workload]) -> Workload:
+    """One stream of several, with the durations of the first one's seed."""
+    arrivals, start = [], 0.0
+    for stream in streams:
+        arrivals.append(stream.arrival_ms - stream.arrival_ms[0] + round(start))
+        gap = (stream.arrival_ms[-1] - stream.arrival_ms[0]) / max(len(stream.arrival_ms) - 1, 1)
+        start = float(arrivals[-1][-1]) + gap
+    profiles = np.concatenate([stream.profile for stream in streams])
+    return replace(streams[0], profile=profiles, arrival_ms=np.concatenate(arrivals))
 
 
 def open_instance(trace: Path, workloads: Path) -> DagJobsInstance:

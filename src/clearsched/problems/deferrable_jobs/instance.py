@@ -98,6 +98,10 @@ class DeferrableJobs:
         """What names the random stream of a policy that draws its choices."""
         return episode.seed
 
+    def joined(self, episodes: Sequence[Episode], count: int) -> list[Episode]:
+        """As they are: an episode has its own capacity by the time of the day."""
+        return list(episodes)
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 150 jobs on what on-demand work leaves of 35 cores"."""
         jobs = sorted({episode.num_jobs for episode in episodes})

@@ -327,3 +327,19 @@ def test_what_tells_the_candidate_that_changes_nothing_alone_is_no_tie() -> None
     assert find_ties(choices_of(features, 4, best), STAGE, 1) == ("job_work_left_s",)
     orders = dict(zip(NAMES, ordering(choices_of(features, 4, best), STAGE), strict=True))
     assert not orders["job_is_source"] and not orders["job_move_s"] and orders["job_work_left_s"]
+
+
+# Longer streams ------------------------------------------------------------------------------------------------------
+
+
+def test_streams_are_joined_and_batches_are_not() -> None:
+    """Of three streams two become one: the second begins a mean gap after the first one's last arrival."""
+    instance = Queue()
+    streams = [toy_workload([0, 100, 400], 1, profile=[0, 1, 2], moving_delay_ms=0, seed=seed) for seed in (7, 8, 9)]
+    both, alone = instance.joined(streams, 2)
+    assert both.arrival_ms.tolist() == [0, 100, 400, 600, 700, 1000]
+    assert both.profile.tolist() == [0, 1, 2, 0, 1, 2] and both.seed == 7
+    assert alone.arrival_ms.tolist() == [0, 100, 400] and alone.seed == 9
+    batches = instance.split("train", 3)
+    assert instance.joined(batches, 2) == batches
+    assert [len(outcome.jct_s) for outcome in student_of(LEAST_WORK).run(instance, [both, alone])] == [6, 3]

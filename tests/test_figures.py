@@ -144,7 +144,8 @@ def rules(*values: float) -> Any:
     """A list of three rules at most, the last without a condition."""
     first = Rule((Condition(0, True, 4.8), Condition(1, False, 2.0)), values[0])
     second = Rule((Condition(0, True, 9.0),), values[1])
-    return SimpleNamespace(names=COLUMNS, rules=(first, second, Rule((), values[-1])))
+    listed = (first, second, Rule((), values[-1]))
+    return SimpleNamespace(names=COLUMNS, rules=listed, among_equals="the first among equals")
 
 
 @pytest.fixture(autouse=True)

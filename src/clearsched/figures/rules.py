@@ -11,6 +11,8 @@ from clearsched import students
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
 from clearsched.problems.problem import Choice
+from clearsched.scorers.cap_terms import level_in_words
+from clearsched.scorers.conditions import Rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,10 +83,16 @@ def blocks_of(student: Any, subject: style.Subject) -> Iterator[Block]:
     name = subject.shown(student.name, "student").label
     for choice in subject.problem.choices:
         scorer = student.scorers[choice.name]
+        if choice.form == "level" and hasattr(scorer, "steps"):
+            title = f"{choice.question} The first row that fits the chosen candidate, rounded up."
+            yield Block(name, choice, title, tuple(cap_rows(choice, scorer, student.evidence)))
+            continue
         if not hasattr(scorer, "rules"):
             continue
         if choice.form == "rank":
-            how = "A candidate gets the score of the first row that fits; the highest score is chosen."
+            how = (
+                f"A candidate gets the score of the first row that fits; the highest is chosen, {scorer.among_equals}."
+            )
             idles = student.none and choice.none
             rows = tuple(rank_rows(choice, scorer, bool(idles)))
             note = f"Where no candidate scores above 0: {choice.none}."
@@ -111,6 +119,15 @@ def level_rows(choice: Choice, scorer: Any) -> Iterator[Row]:
         share = min(max(float(rule.value), 0.0), 1.0)
         result = f"{100 * float(rule.value):.0f} % of {choice.unit}"
         yield Row(rule.text(scorer.names), sentence(choice, scorer, rule, place), result, share, float(rule.value))
+
+
+def cap_rows(choice: Choice, scorer: Any, facts: Any) -> Iterator[Row]:
+    """The caps of a level choice, each told beside its case."""
+    for place, step in enumerate(scorer.steps):
+        terms = " and ".join(level_in_words(term, choice, facts) for term in step.below)
+        case = sentence(choice, scorer, step, place)
+        result = "the least of these" if len(step.below) > 1 else f"so many {choice.unit}"
+        yield Row(Rule(step.conditions, 0.0).text(scorer.names), f"{case}: {terms}", result, 0.0, float("nan"))
 
 
 def sentence(choice: Choice, scorer: Any, rule: Any, place: int) -> str:

@@ -113,7 +113,7 @@ class RuleList:
         if choice.form == words.SCORE:
             how = (
                 "A candidate has the score of the first rule that fits it; the candidate of the highest score is "
-                f"chosen, {self._among_equals()}."
+                f"chosen, {self.among_equals}."
             )
             notes = [f"   ({100 * share:.1f} % of the candidates)" for share in self.shares]
             notes += [""] * (len(self.rules) - len(notes))
@@ -129,7 +129,8 @@ class RuleList:
             blocks.insert(self.none_place, [f"     below here: {idle}"])
         return [*lines, "", *(line for block in blocks for line in block)]
 
-    def _among_equals(self) -> str:
+    @property
+    def among_equals(self) -> str:
         """Who wins among candidates of the same rule, in words."""
         if not self.ties:
             return "the first among equals"

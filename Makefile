@@ -97,6 +97,8 @@ $(VENV)/bin/pip:
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/pip
 	@echo "installing clearsched and what it needs (pinned in constraints.txt; some minutes)"
 	@$(PIP_INSTALL) .
+	@echo "compiling the simulator for this machine (a minute)"
+	@clearsched prepare
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

@@ -25,12 +25,13 @@ from clearsched.compiled.features import new_rows
 from clearsched.compiled.formulae import pack_formula
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.trees import BLOCK, LEAF, add_walk, pack
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES, fill_features
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.candidates import survey
 from clearsched.problems.dag_jobs.simulator.engine import advance, commit
 from clearsched.problems.dag_jobs.simulator.loop import choose, new_scratch, write_scores
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.rows import fill_features
 from clearsched.problems.dag_jobs.simulator.simulate import start
 
 RULES = (

@@ -22,6 +22,7 @@ from clearsched.evaluation.policies import load_policy
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.workloads.arrivals import poisson
 
 
 class Stress(NamedTuple):
@@ -49,8 +50,9 @@ def drawn(training: list[Workload], kind: Stress, seed: int, count: int) -> Iter
     gap_ms = float(np.concatenate([np.diff(episode.arrival_ms) for episode in training]).mean()) / kind.faster
     for number in range(count):
         generator = np.random.default_rng([seed, kind.jobs, kind.backlog, number])
-        later = np.cumsum(generator.exponential(gap_ms, kind.jobs - max(kind.backlog, 1)))
-        arrivals = np.concatenate([np.zeros(max(kind.backlog, 1)), later]).astype(np.int64)
+        together = max(kind.backlog, 1)
+        later_ms = poisson(generator, kind.jobs - together + 1, gap_ms)
+        arrivals = np.concatenate([np.zeros(together - 1, np.int64), later_ms])
         chosen = generator.choice(profiles, kind.jobs)
         yield replace(training[0], profile=chosen, arrival_ms=arrivals, seed=number)
 

@@ -32,8 +32,8 @@ HEAVY = (
 PROGRAM = [sys.executable, "-c", "from clearsched.cli import main; main()"]
 
 
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=120, cwd=cwd)
+def run(*arguments: str, cwd: Path | None = None, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=timeout_s, cwd=cwd)
 
 
 def commands(group: object = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -180,6 +180,12 @@ def test_a_problem_is_told_and_described(problem: str, tmp_path: Path) -> None:
         assert f"  {part}\n" in told
     for name in (*defaults(problem).evaluation.policies, defaults(problem).traces.source):
         assert name in told or name == "teacher"
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_what_runs_need_can_be_compiled_ahead(problem: str) -> None:
+    result = run("prepare", problem, timeout_s=900)  # it compiles all there is where nothing has been yet
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
 def test_a_file_can_be_checked_for_another_problem(tmp_path: Path) -> None:

@@ -16,14 +16,13 @@ from clearsched.problems.dag_jobs.features import (
     NUM_FEATURES,
     NUM_JOB_FEATURES,
     STAGE_QUANTITIES,
-    comes_before,
     docs_table,
-    fill_features,
 )
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator import state as columns
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.rows import comes_before, fill_features
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation
 from clearsched.problems.dag_jobs.simulator.state import State
 from toys import stage, toy_trace, toy_workload

@@ -525,6 +525,12 @@ def test_missing_files_are_told_in_one_line(fitted, tmp_path):
     (tmp_path / "half.json").write_text(json.dumps(content))
     with pytest.raises(ClearschedError, match="limit: missing: dag_jobs asks 'How many executors"):
         load_policy(tmp_path / "half.json")
+    rules = [{"if": "otherwise", "then": 1.0}]
+    (tmp_path / "ties.json").write_text(
+        json.dumps({"kind": "student", "stage": {"rules": rules}, "limit": {"rules": rules, "ties": ["job_age_s"]}})
+    )
+    with pytest.raises(ClearschedError, match="limit: ties: they tell which candidate comes first"):
+        load_policy(tmp_path / "ties.json")
 
 
 def test_a_log_of_another_cluster_is_refused(monkeypatch):

@@ -37,6 +37,7 @@ app = typer.Typer(
 )
 app.command("simulate")(simulate.simulate)
 app.command("problems")(problems.problems)
+app.command("prepare")(problems.prepare)
 evaluation.app.command("optimum")(simulate.optimum)
 for module in (params, traces, heuristics, search, teacher, decisions, students, evaluation, figures, shipped):
     app.add_typer(module.app)

@@ -14,3 +14,11 @@ def problems(name: Annotated[str | None, typer.Argument(help="One of them; defau
 
     for problem in [name] if name else PROBLEMS:
         typer.echo("\n".join(lines_of(find_problem(problem))))
+
+
+def prepare(name: Annotated[str, typer.Argument(help="The problem.")] = "") -> None:
+    """Compile a problem's simulator for this machine (a minute), so that its first run does not wait for it."""
+    from clearsched.problems import DEFAULT
+    from clearsched.workflow import preparing
+
+    preparing.prepare(name or DEFAULT)

@@ -30,13 +30,13 @@ COLOURS = {"rank": (style.GREEN, "#E5F4EF"), "level": (style.BLUE, "#E6F1F8")}
 
 @dataclass(frozen=True)
 class Row:
-    """One rule: its conditions, as text and as a sentence; what it gives, in words, as a bar of 0..1, as it is."""
+    """One rule: its conditions, as text and as a sentence; what it gives, in words, as a bar of 0..1, in the CSV."""
 
     condition: str
     sentence: str
     result: str
     bar: float
-    value: float
+    value: float | str
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def blocks_of(student: Any, subject: style.Subject) -> Iterator[Block]:
             idles = student.none and choice.none
             rows = tuple(rank_rows(choice, scorer, bool(idles)))
             note = f"Where no candidate scores above 0: {choice.none}."
-            some = idles and any(row.value <= 0 for row in rows)
+            some = idles and any(rule.value <= 0 for rule in scorer.rules)
             yield Block(name, choice, f"{choice.question} {how}", rows, note if some else "")
         else:
             title = f"{choice.question} The first row that fits the chosen candidate."
@@ -127,7 +127,7 @@ def cap_rows(choice: Choice, scorer: Any, facts: Any) -> Iterator[Row]:
         terms = " and ".join(level_in_words(term, choice, facts) for term in step.below)
         case = sentence(choice, scorer, step, place)
         result = "the least of these" if len(step.below) > 1 else f"so many {choice.unit}"
-        yield Row(Rule(step.conditions, 0.0).text(scorer.names), f"{case}: {terms}", result, 0.0, float("nan"))
+        yield Row(Rule(step.conditions, 0.0).text(scorer.names), f"{case}: {terms}", result, 0.0, terms)
 
 
 def sentence(choice: Choice, scorer: Any, rule: Any, place: int) -> str:

@@ -16,6 +16,7 @@ from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
 from clearsched.scorers.older import renewed
+from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
 
 KINDS = ("student", "searched", "formula")
@@ -149,6 +150,12 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
         if choice.name not in content:
             raise ClearschedError(f"{path}: {choice.name}: missing: {problem.name} asks {choice.question!r}")
         scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
+        scorer = scorers[choice.name]
+        if choice.form == "level" and isinstance(scorer, RuleList) and scorer.ties:
+            raise ClearschedError(
+                f"{path}: {choice.name}: ties: they tell which candidate comes first, and this choice has none; "
+                "leave them out"
+            )
     known = {"name", "kind", "problem", "none", "units", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
     told = "searched" if kind == "searched" else "student"

@@ -60,9 +60,8 @@ class RuleList:
             return Packed(trees=pack([compile_rules(rules)], len(names), where))
         plus = [(column[name], weight) for name, weight in self._tie_weights]
         steps = [
-            {"conditions": conditions, "of": NO_COLUMN, "terms": 0, "value": APART * apart, "plus": plus}
+            {"conditions": conditions, "of": NO_COLUMN, "terms": 0, "value": _apart(value), "plus": plus}
             for conditions, value in rules
-            for apart in [value if value > 0 else value - 0.5]  # a tie must not lift it above "none of these"
         ]
         return Packed(steps=pack_steps(steps, NO_CAP_TERMS))
 
@@ -152,6 +151,12 @@ class RuleList:
         asked = {self.names[c.feature] for rule in self.rules for c in rule.conditions}
         asked |= {tie.removeprefix(MOST) for tie in self.ties}
         return tuple(name for name in self.names if name in asked)
+
+
+def _apart(value: float) -> float:
+    """The value of a rule, so far from those of others that ties decide nothing between them: nor between a rule and
+    "none of these", whose value is 0, so that a rule of value 0 must lie below it."""
+    return APART * (value if value > 0 else value - 0.5)
 
 
 def _rule(entry: Any, names: Sequence[str], where: str) -> Rule:

@@ -129,7 +129,7 @@ def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
     cost = found.costs[found.chosen]
     refused = f", {found.refused} of {len(found.costs)} refused as unsafe" if found.refused else ""
-    _say(task, f"refined with {found.evaluations:,.0f} variants{refused}, streams also joined", cost)
+    _say(task, f"refined with {found.evaluations:,.0f} other sets of numbers{refused}, streams also joined", cost)
     told = {f"refined_{task.bench.measure.name}": values}
     return _with_evidence(found.policy, task.dataset, {**student.evidence, **told})
 

@@ -53,7 +53,7 @@ def excess_backlog(
 
     Between two decisions of a rollout its backlog is taken to change in a straight line, and after the last one to
     nothing at its end. Taken at its last decision instead, it is always larger than it is by then: a rollout that
-    stays idle, and so decides seldom, makes the others look better than they are, and with a short trace the network
+    stays idle, and so decides seldom, makes the others look worse than they are, and with a short trace the network
     learns from that to stay idle (batches of `scenarios/decima-c.yaml`: 12 % worse after four iterations).
 
     Args:

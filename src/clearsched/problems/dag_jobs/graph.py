@@ -14,10 +14,11 @@ import numpy as np
 from clearsched.compiled.arena import borrow
 from clearsched.compiled.feature import Feature
 from clearsched.compiled.jit import allocating, concurrent
-from clearsched.problems.dag_jobs.features import NUM_FEATURES, fill_features
+from clearsched.problems.dag_jobs.features import NUM_FEATURES
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import demand, is_complete
 from clearsched.problems.dag_jobs.simulator.rounds import none_allowed
+from clearsched.problems.dag_jobs.simulator.rows import fill_features
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 NODE_FEATURES = (

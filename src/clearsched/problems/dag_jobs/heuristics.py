@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from clearsched.compiled.jit import compiled, inlined
-from clearsched.problems.dag_jobs.features import WORK_OFFSET_MS, comes_before
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import (
     demand,
@@ -17,6 +16,7 @@ from clearsched.problems.dag_jobs.simulator.candidates import (
     executors_of,
     first_candidate_of,
 )
+from clearsched.problems.dag_jobs.simulator.rows import WORK_OFFSET_MS, comes_before
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 EPSILON = 1e-9

@@ -16,9 +16,10 @@ from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 
 from clearsched.compiled.jit import allocating
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES, fill_features
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
 from clearsched.problems.dag_jobs.graph import GLOBAL_FEATURES, JOB_FEATURES, NODE_FEATURES, observe
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.rows import fill_features
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 IS_SOURCE, WORK_RANK, STAGE_RANK = (

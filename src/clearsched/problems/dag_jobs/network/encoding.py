@@ -13,13 +13,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES, WORK_OFFSET_MS
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.graph import (
     GLOBAL_FEATURES,
     JOB_FEATURES,
     NODE_FEATURES,
     Graph,
 )
+from clearsched.problems.dag_jobs.simulator.rows import WORK_OFFSET_MS
 from clearsched.problems.networks import float_tensor, index_tensor, signed_log
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -11,19 +11,14 @@ from clearsched.compiled.jit import allocating, compiled, concurrent, inlined
 from clearsched.compiled.scoring import INVALID, NOTHING, Packed, best_candidate, write_scores
 from clearsched.compiled.trees import BLOCK
 from clearsched.errors import FeatureError
-from clearsched.problems.dag_jobs.features import (
-    NUM_FEATURES,
-    describe_candidates,
-    describe_fault,
-    fill_features,
-    place_of,
-)
+from clearsched.problems.dag_jobs.features import NUM_FEATURES
 from clearsched.problems.dag_jobs.policies import LEARNED
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held, first_candidate_overall, survey
 from clearsched.problems.dag_jobs.simulator.dispatch import choose_heuristic, reads_work
 from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit
 from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, something_pending
+from clearsched.problems.dag_jobs.simulator.rows import describe_candidates, describe_fault, fill_features, place_of
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 EPSILON = 1e-9

@@ -1,63 +1,29 @@
 """Whether policies lock, starve or fall behind: long streams, overload, and a backlog to clear.
 
-    python benchmarks/stress.py RESULTS POLICY... [--episodes 5] [--seed 99] [--json]
+    python benchmarks/stress.py RESULTS POLICY... [--seed 99] [--json]
 
 RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
-settings. Jobs are drawn with replacement from the training episodes, arrivals are Poisson; no test episode is
-touched. Told are, by kind of stress, mean JCT in s, and JCT and makespan relative to fair's, mean and worst episode.
+settings. Jobs are drawn with replacement from the training episodes, by another seed than when policies were made
+(`workloads/stress.py`); no test episode is touched. Told are, by kind of stress, mean JCT in s, and JCT and makespan
+relative to fair's, mean and worst episode.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from clearsched.evaluation.policies import load_policy
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
-from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.problems.dag_jobs.workloads.arrivals import poisson
+from clearsched.problems.dag_jobs.workloads.stress import kinds_of, stressed
 
 
-class Stress(NamedTuple):
-    """A kind of stress."""
-
-    name: str
-    jobs: int
-    faster: float  # arrivals, next to the scenario's
-    backlog: int  # jobs that are there at time 0
-    share: int  # of the episodes asked for: short ones come in larger numbers
-
-
-KINDS = (
-    Stress("200 jobs", 200, 1.0, 0, 20),
-    Stress("2,000 jobs", 2_000, 1.0, 0, 1),
-    Stress("2,000 jobs, 10 % faster", 2_000, 1.1, 0, 1),
-    Stress("200 jobs, 40 % faster", 200, 1.4, 0, 4),
-    Stress("400 jobs, 100 of them at once", 400, 1.0, 100, 2),
-)
-
-
-def drawn(training: list[Workload], kind: Stress, seed: int, count: int) -> Iterator[Workload]:
-    """Episodes of a kind from the jobs of training episodes."""
-    profiles = np.concatenate([episode.profile for episode in training])
-    gap_ms = float(np.concatenate([np.diff(episode.arrival_ms) for episode in training]).mean()) / kind.faster
-    for number in range(count):
-        generator = np.random.default_rng([seed, kind.jobs, kind.backlog, number])
-        together = max(kind.backlog, 1)
-        later_ms = poisson(generator, kind.jobs - together + 1, gap_ms)
-        arrivals = np.concatenate([np.zeros(together - 1, np.int64), later_ms])
-        chosen = generator.choice(profiles, kind.jobs)
-        yield replace(training[0], profile=chosen, arrival_ms=arrivals, seed=number)
-
-
-def measure(folder: Path, names: list[str], episodes: int, seed: int) -> list[dict[str, Any]]:
+def measure(folder: Path, names: list[str], seed: int) -> list[dict[str, Any]]:
     """One row a kind of stress and policy."""
     instance = open_instance(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
     training = instance.split("train")
@@ -66,8 +32,8 @@ def measure(folder: Path, names: list[str], episodes: int, seed: int) -> list[di
         known = name in PROBLEM.heuristics
         policies[name if known else Path(name).stem] = heuristic(name) if known else load_policy(PROBLEM, Path(name))
     rows = []
-    for kind in KINDS:
-        given = list(drawn(training, kind, seed, kind.share * episodes))
+    for kind in kinds_of(training):
+        given = list(stressed(training, kind, seed))
         fair = np.empty((2, 0))
         for name, policy in policies.items():
             outcomes = policy.run(instance, given)
@@ -93,11 +59,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument("policies", nargs="+")
-    parser.add_argument("--episodes", type=int, default=5)
     parser.add_argument("--seed", type=int, default=99)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    rows = measure(options.results, options.policies, options.episodes, options.seed)
+    rows = measure(options.results, options.policies, options.seed)
     if options.json:
         print(json.dumps(rows))
         return

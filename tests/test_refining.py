@@ -25,6 +25,7 @@ from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.text import render
 from clearsched.scorers.trees import TreeSum
+from clearsched.search import safety
 from clearsched.students import limit_caps
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
@@ -32,7 +33,6 @@ from clearsched.students.refining import Refinement, refine
 from clearsched.students.restructuring import structures
 from clearsched.students.rounding import Columns
 from clearsched.students.rule_list import distil
-from clearsched.students.safety import strays
 from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams
 from clearsched.students.task import Task
 from clearsched.students.ties import find_ties, order_of, ordering
@@ -238,18 +238,19 @@ def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
     """A baseline of 1 ms a job, which nobody comes near: the student stays as it was, and the count is told."""
     task = task_of(seen)
     student = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
-    bound = SimpleNamespace(
-        run=lambda instance, episodes, **record: [SimpleNamespace(measures={"jct_s": 0.001}) for _ in episodes]
-    )
+    outcome = SimpleNamespace(measures={"jct_s": 0.001}, end_s=0.001)
+    bound = SimpleNamespace(name="bound", run=lambda instance, episodes, **record: [outcome] * len(episodes))
     strict = replace(task, bench=replace(task.bench, baseline=bound))
     found = refine(strict, student, RefineParams(rounds=1, evaluations=20))
-    assert found.policy is student and found.refused == len(found.costs)
+    assert found.policy.scorers == student.scorers and len(found.refused) == len(found.costs)
+    assert found.policy.evidence["stress"]["worst"] > safety.LIMIT
 
 
 def test_straying_is_told_by_single_episodes() -> None:
-    baseline = np.array([1.0, 1.0, 0.0, -2.0])
-    costs = np.array([[1.4, 1.4, 9.0, 9.0], [0.1, 1.6, 0.0, 0.0], [1.0, np.inf, 0.0, 0.0], [1.0, 1.0, np.inf, 0.0]])
-    assert strays(costs, baseline).tolist() == [False, True, True, True]
+    baseline = np.array([1.0, 2.0, 0.0, -2.0])
+    costs = [[1.4, 1.4, 9.0, 9.0], [0.1, 3.2, 0.0, 0.0], [1.0, np.inf, 0.0, 0.0], [1.0, 1.0, np.inf, 0.0]]
+    assert [safety.worst_ratio(np.array(own), baseline) for own in costs] == [1.4, 1.6, np.inf, np.inf]
+    assert safety.worst_ratio(np.ones(2), np.zeros(2)) == 0.0
 
 
 def test_refinement_is_the_same_on_any_number_of_threads(seen: Choices) -> None:

@@ -95,6 +95,7 @@ def test_weights_find_when_to_wait() -> None:
         none=True,
         simulate=instance.simulate,
         lockstep=instance.lockstep,
+        stressed=lambda episodes: [],
     )
     fifo = heuristic_of(DEFERRABLE, "fifo")
     assert fifo.run(instance, [episode])[0].measures["cost"] > case.optimum + 0.01
@@ -129,7 +130,7 @@ class Fixed:
         if self.cost is None:
             raise FeatureError("decision 3: the score is nan")
         self.ran += len(episodes)
-        return [SimpleNamespace(measures={"jct_s": self.cost + episode}) for episode in episodes]
+        return [SimpleNamespace(measures={"jct_s": self.cost + episode}, end_s=1.0) for episode in episodes]
 
 
 def trials_of(measure: Measure) -> Trials:

@@ -283,6 +283,12 @@ class Instance(Protocol):
         The episodes as they are where joining them would make another kind of episode. All are used.
         """
 
+    def stressed(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """Episodes made of the jobs of others for what short ones hide: long, with more load, with a backlog to clear.
+
+        A policy that is chosen must not stray from the baseline on any of them. May be empty.
+        """
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
 

@@ -16,7 +16,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import provenance, write_text
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
-from clearsched.problems.policy import Policy
+from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.problems.programs import Program
 from clearsched.registry import load
@@ -26,6 +26,7 @@ from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
 from clearsched.search.families import families_of
 from clearsched.search.restarts import Restart, Search
+from clearsched.search.safety import evidence, judge
 from clearsched.search.sampling import ground_of
 from clearsched.search.settings import SearchParams
 from clearsched.search.trials import trials
@@ -107,12 +108,20 @@ def search(
         restarts = [Restart(common, number) for number in range(settings.restarts)]
         for restart in restarts:
             restart.run(program)
-    best = min(restarts, key=lambda restart: restart.validation)
-    if best.policy is None or not np.isfinite(best.validation):
-        raise ClearschedError(
-            f"search: {family}: no candidate could be run to its end: a feature or a score is not a finite number; "
-            "look at the trace, or search for another family"
-        )
+        ran = [restart for restart in restarts if np.isfinite(restart.validation) and restart.policy is not None]
+        if not ran:
+            raise ClearschedError(
+                f"search: {family}: no candidate could be run to its end: a feature or a score is not a finite number; "
+                "look at the trace, or search for another family"
+            )
+        ran.sort(key=lambda restart: restart.validation)
+        baseline = heuristic(problem, problem.baseline)
+        episodes = [*train, *validation, *instance.stressed(train)]
+        verdicts = judge(runs, [restart.policy for restart in ran if restart.policy], baseline, episodes)
+    # The best on validation where all stray; its verdict is told with it.
+    place = 0 if verdicts[-1].strays else len(verdicts) - 1
+    best = ran[place]
+    assert best.policy is not None
     told = {
         "measure": measure.name,
         "episodes": len(validation),
@@ -120,9 +129,10 @@ def search(
         "heuristic": _rounded(runs.value(float(costs[len(train) :].mean()))),
     }
     most = {"most": instance.most} if instance.most else {}
-    evidence = {**most, "validation": told, "restarts": [_told(restart) for restart in restarts]}
+    judged = evidence(verdicts[place], baseline)
+    found = {**most, "validation": told, **judged, "restarts": [_told(restart) for restart in restarts]}
     rows = [row for restart in restarts for row in restart.curve]
-    return Found(replace(best.policy, evidence=evidence), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))
+    return Found(replace(best.policy, evidence=found), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))
 
 
 def policy_of(family: str, problem: Problem, none: bool, program: Program, values: np.ndarray) -> ScoredPolicy:

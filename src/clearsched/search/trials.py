@@ -50,7 +50,11 @@ class Trials:
 
     def cost(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
         """float64[policies, episodes]; inf for what could not be run: a score that is not finite, and so on."""
-        answer = np.full((len(policies), len(episodes)), np.inf)
+        return self.costs_and_ends(policies, episodes)[0]
+
+    def costs_and_ends(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
+        """float64[2, policies, episodes]: the cost, and when the last job ended, s; inf for what could not be run."""
+        answer = np.full((2, len(policies), len(episodes)), np.inf)
         tasks = [
             (number, slice(begin, min(begin + CHUNK, len(episodes))))
             for number in range(len(policies))
@@ -59,7 +63,7 @@ class Trials:
 
         def run(task: tuple[int, slice]) -> None:
             number, part = task
-            answer[number, part] = self._run(policies[number], episodes[part])
+            answer[:, number, part] = self._run(policies[number], episodes[part])
 
         if tasks and not self._compiled:
             run(tasks[0])  # compiles the loop, which threads could not do at once
@@ -90,8 +94,9 @@ class Trials:
         try:
             outcomes = policy.run(self.instance, episodes)
         except ClearschedError:
-            return np.full(len(episodes), np.inf)
-        values = np.array([self.value(outcome.measures[self.measure.name]) for outcome in outcomes])
+            return np.full((2, len(episodes)), np.inf)
+        costs = [self.value(outcome.measures[self.measure.name]) for outcome in outcomes]
+        values = np.array([costs, [outcome.end_s for outcome in outcomes]])
         return np.where(np.isfinite(values), values, np.inf)
 
 

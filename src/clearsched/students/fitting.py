@@ -122,16 +122,19 @@ def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) 
 
 def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
     """The student after refinement in closed loop; its file tells what each step came to."""
-    settings = task.common.refine
-    if not settings.rounds:
-        return student
-    found = refine(task, student, settings)
+    found = refine(task, student, task.common.refine)
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
-    cost = found.costs[found.chosen]
-    refused = f", {found.refused} of {len(found.costs)} refused as unsafe" if found.refused else ""
-    _say(task, f"refined with {found.evaluations:,.0f} other sets of numbers{refused}, streams also joined", cost)
+    for verdict in found.refused:
+        _warn(task, f"a variant was refused: on its worst episode it takes {verdict.worst:.2f} times the baseline's")
+    if len(found.refused) == len(found.costs):
+        _warn(task, "none is safe: what was distilled is kept; do not deploy it")
+    _say(
+        task,
+        f"refined with {found.evaluations:,.0f} other sets of numbers, streams also joined",
+        found.costs[found.chosen],
+    )
     told = {f"refined_{task.bench.measure.name}": values}
-    return _with_evidence(found.policy, task.dataset, {**student.evidence, **told})
+    return _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
 
 
 def _with_visits(task: Task, expert: Any, episodes: list[Episode], student: ScoredPolicy) -> Dataset:
@@ -160,8 +163,8 @@ def _say(task: Task, what: str, cost: float) -> None:
     """A line on stderr: how good the student is by now."""
     measure, bench = task.bench.measure, task.bench
     value = f"{bench.value(cost):.{1 if measure.unit == 's' else 4}f} {measure.unit}".rstrip()
-    print(
-        f"{task.name}: {what}: {measure.short} {value} on {len(bench.validation)} validation episodes",
-        file=sys.stderr,
-        flush=True,
-    )
+    _warn(task, f"{what}: {measure.short} {value} on {len(bench.validation)} validation episodes")
+
+
+def _warn(task: Task, what: str) -> None:
+    print(f"{task.name}: {what}", file=sys.stderr, flush=True)

@@ -25,10 +25,10 @@ from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import StepList
 from clearsched.scorers.trees import TreeSum
 from clearsched.search.restarts import Restart, Search
+from clearsched.search.safety import Verdict, evidence, judge
 from clearsched.search.trials import Trials, trials
 from clearsched.students.restructuring import restructured
 from clearsched.students.rounding import Columns
-from clearsched.students.safety import strays
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
 
@@ -55,7 +55,7 @@ class Refined(NamedTuple):
     costs: list[float]  # mean over the validation episodes, single and joined, as distilled and after each step
     evaluations: float  # of variants with other numbers
     chosen: int  # of `costs`
-    refused: int  # students, of those in `costs`, that stray too far from the baseline on some episode
+    refused: list[Verdict]  # on those, of `costs`, that stray from the baseline on some episode
 
 
 def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: int | None = None) -> Refined:
@@ -90,14 +90,17 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
             if changed is found[-1]:
                 break
             found.append(changed)
-        episodes = [*validation, *later, *train]
-        costs = runs.cost(found, episodes)
-        refused = np.zeros(len(found), bool)
-        if task.bench.baseline is not None:
-            refused = strays(costs, runs.cost([task.bench.baseline], episodes)[0])
-    means = costs[:, : len(validation) + len(later)].mean(axis=1)
-    best = int(np.where(refused, np.inf, means).argmin())  # the student as it was where all are refused
-    return Refined(found[best], means.tolist(), spent, best, int(refused.sum()))
+        means = runs.cost(found, [*validation, *later]).mean(axis=1)
+        order = np.argsort(means, kind="stable").tolist()
+        if task.bench.baseline is None:
+            return Refined(found[order[0]], means.tolist(), spent, order[0], [])
+        episodes = [*validation, *single, *instance.stressed(single)]
+        verdicts = judge(runs, [found[place] for place in order], task.bench.baseline, episodes)
+    # The student as it was where all stray: its own verdict is told with it.
+    best = 0 if verdicts[-1].strays else order[len(verdicts) - 1]
+    own = verdicts[order.index(best)]
+    policy = replace(found[best], evidence={**found[best].evidence, **evidence(own, task.bench.baseline)})
+    return Refined(policy, means.tolist(), spent, best, [verdict for verdict in verdicts if verdict.strays])
 
 
 def _restructured(task: Task, student: ScoredPolicy, runs: Trials, train: Sequence[Episode]) -> ScoredPolicy:

@@ -23,8 +23,8 @@ from clearsched.students.rounding import Columns
 QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Of a feature's values among the candidates: the thresholds that are tried for a further condition."""
 
-HEATS = ((4, 16, 48), (16, 4, 8))
-"""After so many episodes, but at most one of so many, so many structures go on; the last of them run all."""
+HEATS = ((1, 192), (4, 48), (16, 8))
+"""After so many episodes so many structures go on; the last of them run all."""
 
 GAIN = 0.0005
 """Share of the mean cost that a further rule or condition must save."""
@@ -59,8 +59,7 @@ def restructured(
     ]
     done = np.empty((len(options), 0))
     own = costs([student], train)[0]
-    for most, share, kept in HEATS:
-        count = max(1, min(most, len(train) // share))
+    for count, kept in HEATS:
         if count >= len(train) or len(options) <= kept:
             continue
         done = np.concatenate([done, costs(options, train[done.shape[1] : count])], axis=1)

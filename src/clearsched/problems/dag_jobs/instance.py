@@ -17,7 +17,7 @@ from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
-from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs
+from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs, stress
 from clearsched.problems.problem import Measure, Problem, find_objective
 
 
@@ -83,6 +83,10 @@ class DagJobsInstance:
         if not all(episode.arrival_ms[-1] > 0 for episode in episodes):
             return list(episodes)
         return [join(episodes[begin : begin + count]) for begin in range(0, len(episodes), count)]
+
+    def stressed(self, episodes: Sequence[Workload]) -> list[Workload]:
+        """Long streams, overload and a backlog to clear; batches that come together."""
+        return [made for kind in stress.kinds_of(episodes) for made in stress.stressed(episodes, kind)]
 
     def describe(self, split: str, episodes: Sequence[Workload]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""

@@ -102,6 +102,10 @@ class DeferrableJobs:
         """As they are: an episode has its own capacity by the time of the day."""
         return list(episodes)
 
+    def stressed(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """None: what an episode's own capacity cannot hold is late under every policy."""
+        return []
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 150 jobs on what on-demand work leaves of 35 cores"."""
         jobs = sorted({episode.num_jobs for episode in episodes})

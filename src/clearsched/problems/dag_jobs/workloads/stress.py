@@ -1,0 +1,58 @@
+"""Episodes that show what short ones hide: long streams, overload, a backlog to clear; batches that come together.
+
+A policy that locks the cluster, starves a job or falls behind may look well on a stream of 40 jobs. Jobs and gaps are
+those of the episodes given, drawn with replacement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.workloads.arrivals import poisson
+
+
+class Stress(NamedTuple):
+    """A kind of stress."""
+
+    name: str
+    jobs: int
+    faster: float  # arrivals, next to those of the episodes
+    backlog: int  # jobs that are there at time 0
+    episodes: int
+
+
+STREAMS = (
+    Stress("200 jobs", 200, 1.0, 0, 20),
+    Stress("2,000 jobs", 2_000, 1.0, 0, 10),
+    Stress("2,000 jobs, 10 % faster", 2_000, 1.1, 0, 2),
+    Stress("200 jobs, 40 % faster", 200, 1.4, 0, 8),
+    Stress("400 jobs, 100 of them at once", 400, 1.0, 100, 4),
+    Stress("400 jobs, 100 of them at once, 10 % faster", 400, 1.1, 100, 4),
+)
+"""Where jobs arrive one after another."""
+
+BATCHES = (Stress("100 jobs at once", 100, 1.0, 100, 8),)
+"""Where all jobs arrive at once."""
+
+
+def kinds_of(episodes: Sequence[Workload]) -> tuple[Stress, ...]:
+    """The kinds of stress for episodes like these."""
+    return STREAMS if all(episode.arrival_ms[-1] > 0 for episode in episodes) else BATCHES
+
+
+def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0) -> Iterator[Workload]:
+    """Episodes of a kind: the same for the same episodes and seed."""
+    profiles = np.concatenate([episode.profile for episode in episodes])
+    gap_ms = float(np.mean([episode.arrival_ms[-1] / max(len(episode.arrival_ms) - 1, 1) for episode in episodes]))
+    together = max(kind.backlog, 1)
+    for number in range(kind.episodes):
+        generator = np.random.default_rng([seed, kind.jobs, kind.backlog, round(100 * kind.faster), number])
+        later_ms = poisson(generator, kind.jobs - together + 1, gap_ms / kind.faster)
+        arrivals = np.concatenate([np.zeros(together - 1, np.int64), later_ms])
+        profile = generator.choice(profiles, kind.jobs)
+        yield replace(episodes[0], profile=profile, arrival_ms=arrivals, seed=int(generator.integers(2**63)))

@@ -1,0 +1,77 @@
+"""Whom no mean excuses: a policy that does far worse than a plain heuristic on a single episode.
+
+A mean over some episodes hides a policy that locks the cluster once in 300 streams: executors wait in jobs that cannot
+use them, and one episode takes twenty times as long as it should. So what a search, a fit or a refinement chooses is
+run on every training episode and under stress (`Instance.stressed`), and refused where it strays on one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clearsched.problems.policy import Policy
+from clearsched.problems.problem import Episode
+from clearsched.search.trials import Trials
+
+LIMIT = 1.5
+"""So many times what the baseline takes, on any episode, a policy may take: its cost, and the time to the last job."""
+
+PART = 16
+"""Episodes that are run before the next ones are: who strays on short ones may take for ever on long ones."""
+
+
+class Verdict(NamedTuple):
+    """How a policy did next to the baseline on its worst episode."""
+
+    worst: float  # times the baseline's cost or end, whichever is more
+    episodes: int  # of which that is the worst: none is run after one on which it strays
+
+    @property
+    def strays(self) -> bool:
+        """Whether it must not be used."""
+        return not self.worst <= LIMIT
+
+
+def judge(runs: Trials, policies: Iterable[Policy], baseline: Policy, episodes: Sequence[Episode]) -> list[Verdict]:
+    """The verdicts on the policies in turn, up to the first that does not stray; `episodes`: short ones first."""
+    parts = [episodes[begin : begin + PART] for begin in range(0, len(episodes), PART)]
+    theirs: list[np.ndarray] = []
+    found: list[Verdict] = []
+    for policy in policies:
+        verdict = Verdict(0.0, 0)
+        for place, part in enumerate(parts):
+            if place == len(theirs):
+                theirs.append(runs.costs_and_ends([baseline], part)[:, 0])
+            worst = worst_ratio(runs.costs_and_ends([policy], part)[:, 0], theirs[place])
+            verdict = Verdict(max(verdict.worst, worst), verdict.episodes + len(part))
+            if verdict.strays:
+                break
+        found.append(verdict)
+        if not verdict.strays:
+            break
+    return found
+
+
+def worst_ratio(own: np.ndarray, baseline: np.ndarray) -> float:
+    """The largest ratio of two tables of costs; infinite where one's own is no number.
+
+    Where the baseline costs nothing, or less (a measure of which more is better), a ratio says nothing.
+    """
+    if not np.isfinite(own).all():
+        return float("inf")
+    told = baseline > 0
+    return float((own[told] / baseline[told]).max(initial=0.0))
+
+
+def evidence(verdict: Verdict, baseline: Policy) -> dict[str, Any]:
+    """What a policy's file tells of it."""
+    return {
+        "stress": {
+            "heuristic": baseline.name,
+            "episodes": verdict.episodes,
+            "worst": float(f"{verdict.worst:.4g}"),
+        }
+    }

@@ -202,7 +202,7 @@ def test_settings_are_one_a_leaf_and_come_back() -> None:
     values = stage_values(defaults(), "workloads")
     lines = settings(values)
     assert "workload.load=0.85" in lines
-    assert "workload.episodes.train=64" in lines
+    assert "workload.episodes.train=512" in lines
     assert from_settings(lines) == values
     for bad in ("seed", "seed=", "=1", ".seed=1", "seed=one"):
         with pytest.raises(ClearschedError, match="expected key=JSON"):

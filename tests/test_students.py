@@ -29,13 +29,14 @@ from clearsched.scorers.conditions import Condition, Rule, as_list, first_rule
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.text import render
-from clearsched.students import limit_tree, load_policy, polishing, ranking
+from clearsched.students import limit_tree, load_policy, ranking
 from clearsched.students.assembly import assemble, none_place, numbered
 from clearsched.students.bench import Bench, smallest_good, worse_by
 from clearsched.students.dataset import Dataset, best_rows, ranks, subset, without_none
 from clearsched.students.fitting import check_log, improve
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.mining import Mined
+from clearsched.students.neighbours import neighbours
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.settings import (
     BoostedTreesParams,
@@ -54,9 +55,7 @@ FORK = [stage(40), stage(20), stage(25, [0, 1]), stage(9, [0])]
 WIDE = [stage(90), stage(40), stage(10, [1])]
 EXECUTORS = 4
 SETTINGS = {
-    "rule_list": RuleListParams(
-        max_rules=4, polish_rounds=1, rescoring=RankingParams(trees=12, depth=3, learning_rate=0.3)
-    ),
+    "rule_list": RuleListParams(max_rules=4, rescoring=RankingParams(trees=12, depth=3, learning_rate=0.3)),
     "boosted_trees": BoostedTreesParams(trees=12, depth=3),
 }
 
@@ -291,27 +290,11 @@ def test_the_smallest_of_the_good_ones():
     assert smallest_good([("a", 10.4), ("b", 10.05), ("c", 10.0)], 0.01) == ("b", 10.05)
 
 
-def test_polishing_finds_a_threshold_and_drops_what_is_useless():
-    useless = Condition(1, True, 1e6)
-    rules = [Rule((Condition(2, True, 1.0), useless), 1.0), Rule((), 0.0)]
-
-    def costs(rules: list[Rule], rival: np.ndarray | None) -> np.ndarray | None:
-        thresholds = [c.threshold for rule in rules for c in rule.conditions if c.feature == 2]
-        cost = 100.0 + (abs(thresholds[0] - 2.0) if thresholds else 50.0)
-        return None if rival is not None and cost > rival.mean() else np.array([cost, cost])
-
-    features = np.random.default_rng(0).random((50, NUM_FEATURES)).astype(np.float32)
-    settings = RuleListParams(max_rules=2, polish_rounds=10)
-    polished = polishing.polish(rules, costs, Columns(features), settings)
-    assert polished[0].conditions == (Condition(2, True, pytest.approx(2.0, abs=0.1)),)
-    assert polishing.polish(rules, costs, Columns(features), RuleListParams(polish_rounds=0)) == rules
-
-
 def test_neighbours_are_lists_that_end_and_are_no_longer_than_allowed():
     rules = [Rule((Condition(0, True, 1.0),), 2.0), Rule((Condition(1, True, 1.0),), 1.0), Rule((), 0.0)]
-    found = polishing.neighbours(rules, Columns(np.zeros((2, NUM_FEATURES), np.float32)), 4)
+    found = neighbours(rules, Columns(np.zeros((2, NUM_FEATURES), np.float32)), 4)
     assert {len(changed) for changed in found} == {1, 2, 3, 4}
-    assert {len(changed) for changed in polishing.neighbours(rules, Columns(np.ones((2, 25))), 3)} == {1, 2, 3}
+    assert {len(changed) for changed in neighbours(rules, Columns(np.ones((2, 25))), 3)} == {1, 2, 3}
     for changed in found:
         assert [bool(rule.conditions) for rule in changed] == [True] * (len(changed) - 1) + [False]
         assert [rule.value for rule in changed] == sorted((rule.value for rule in changed), reverse=True)
@@ -335,24 +318,12 @@ def test_rules_are_put_in_the_order_that_serves_best():
     assert len(assemble(mined, choices, RuleListParams(max_rules=2))) == 2
 
 
-def test_a_race_gives_up_on_who_falls_behind(fitted):
-    bench, student = fitted.task.bench, load_policy(fitted.folder / "rule_list.json")
-    whole = bench.race(student)
-    assert whole.shape == (4,)
-    assert whole.mean() == bench.train_cost(student)
-    np.testing.assert_array_equal(bench.race(student, whole), whole)
-    assert bench.race(student, 0.9 * whole) is None
-
-
 def test_a_measure_may_be_better_when_it_is_higher(fitted):
-    """Its cost is negative; a race is still lost by who is worse, and the cost at the end is told as the measure."""
+    """Its cost is negative; the cost at the end is told as the measure."""
     student, bench = load_policy(fitted.folder / "rule_list.json"), fitted.task.bench
     upwards = replace(bench, measure=bench.measure._replace(lower_is_better=False))
     assert upwards.validation_cost(student) == -bench.validation_cost(student)
     assert upwards.value(upwards.train_cost(student)) == bench.train_cost(student)
-    whole = upwards.race(student)
-    assert upwards.race(student, 1.1 * whole) is None
-    assert upwards.race(student, 0.9 * whole) is not None
     assert worse_by(10.0, 0.1) == pytest.approx(11) and worse_by(-10.0, 0.1) == pytest.approx(-9)
     assert smallest_good([("a", -9.0), ("b", -9.96), ("c", -10.0)], 0.01) == ("b", -9.96)
 
@@ -614,7 +585,7 @@ def test_students_learn_when_to_idle(idle, kind):
     """They answer none about where the expert did. Polishing may undo it: these toys are better off without."""
     task, choices = task_of(kind, idle.task.bench.instance), idle.task.dataset.rank
     if kind == "rule_list":
-        task = replace(task, settings=task.settings.model_copy(update={"polish_rounds": 0, "max_rules": 6}))
+        task = replace(task, settings=task.settings.model_copy(update={"max_rules": 6}))
     student = load(f"{STUDENTS[kind].module}:learn")(task)
     assert ("below here: leave" in render(student)) == (kind == "rule_list")
     asked = np.flatnonzero(np.add.reduceat(choices.is_none.astype(int), choices.starts[:-1]))
@@ -680,9 +651,9 @@ def test_none_is_placed_where_it_lowers_the_regret_most():
     candidates = without_none(choices)
     assert len(candidates.features) == 10 and candidates.trivial.all()
     np.testing.assert_array_equal(candidates.chosen, np.arange(10))
-    moved = polishing.neighbours(rules, Columns(features[::2]), 8, none=True)[:2]
+    moved = neighbours(rules, Columns(features[::2]), 8, none=True)[:2]
     assert [[rule.value for rule in option] for option in moved] == [[2, 1], [-1, -2]]
-    for option in polishing.neighbours(rules, Columns(features[::2]), 8, none=True)[2:]:
+    for option in neighbours(rules, Columns(features[::2]), 8, none=True)[2:]:
         assert [rule.value > 0 for rule in option] in ([False], [True], [True, False], [True, True, False])
 
 

@@ -29,7 +29,7 @@ for STUDENT in STUDENTS:
             f"<logs>/students_fit_{STUDENT}.log",
         benchmark:
             f"<benchmarks>/students_fit_{STUDENT}.tsv"
-        threads: 1
+        threads: 2
         resources:
             mem_mb=4000,
             runtime=60,

@@ -13,9 +13,6 @@ from clearsched.problems.problem import Episode, Instance, Measure
 
 Item = TypeVar("Item")
 
-BEHIND = 0.003
-"""Share of the cost by which a student may lag after a quarter of a race without being given up."""
-
 
 @dataclass(frozen=True)
 class Bench:
@@ -42,20 +39,6 @@ class Bench:
     def validation_cost(self, student: Policy) -> float:
         """Mean cost of the validation episodes, in the unit of the measure."""
         return float(self._costs(student, self.validation).mean())
-
-    def race(self, student: Policy, rival: np.ndarray | None = None) -> np.ndarray | None:
-        """Cost of each training episode, float64[episodes]; None if the student falls behind `rival` early.
-
-        Args:
-            student: who runs.
-            rival: what an earlier race returned. The race ends after a quarter of the episodes if the student is more
-                than `BEHIND` worse on them, since the same episodes tell good changes from bad ones quickly.
-        """
-        heat = max(1, len(self.train) // 4)
-        first = self._costs(student, self.train[:heat])
-        if rival is not None and first.mean() > worse_by(rival[:heat].mean(), BEHIND):
-            return None
-        return np.concatenate([first, self._costs(student, self.train[heat:])])
 
     def value(self, cost: float) -> float:
         """The measure that a cost stands for."""

@@ -128,11 +128,8 @@ def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
         _warn(task, f"a variant was refused: on its worst episode it takes {verdict.worst:.2f} times the baseline's")
     if len(found.refused) == len(found.costs):
         _warn(task, "none is safe: what was distilled is kept; do not deploy it")
-    _say(
-        task,
-        f"refined with {found.evaluations:,.0f} other sets of numbers, streams also joined",
-        found.costs[found.chosen],
-    )
+    was, now = (_told(task, found.costs[place]) for place in (0, found.chosen))
+    _warn(task, f"refined with {found.evaluations:,.0f} other sets of numbers: {was} became {now} on unseen episodes")
     told = {f"refined_{task.bench.measure.name}": values}
     return _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
 
@@ -161,9 +158,13 @@ def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any
 
 def _say(task: Task, what: str, cost: float) -> None:
     """A line on stderr: how good the student is by now."""
-    measure, bench = task.bench.measure, task.bench
-    value = f"{bench.value(cost):.{1 if measure.unit == 's' else 4}f} {measure.unit}".rstrip()
-    _warn(task, f"{what}: {measure.short} {value} on {len(bench.validation)} validation episodes")
+    _warn(task, f"{what}: {_told(task, cost)} on {len(task.bench.validation)} validation episodes")
+
+
+def _told(task: Task, cost: float) -> str:
+    measure = task.bench.measure
+    value = f"{task.bench.value(cost):.{1 if measure.unit == 's' else 4}f}"
+    return f"{measure.short} {value} {measure.unit}".rstrip()
 
 
 def _warn(task: Task, what: str) -> None:

@@ -17,11 +17,6 @@ REFINED_TOLERANCE = 0.003
 """The same where numbers are searched for afterwards: that search gets further with a few of them."""
 
 
-def largest(task: Task) -> Scorer | None:
-    """The level by the largest tree, for trials before one is chosen; None where the problem has no level."""
-    return _scorer(task, limit_tree.learn(task.dataset, _leaves(task))) if task.level else None
-
-
 def with_level(task: Task, rank: Scorer) -> ScoredPolicy:
     """The student with the smallest tree, or caps, for its level that schedules nearly as well as the best one."""
     if task.level is None:

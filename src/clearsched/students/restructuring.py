@@ -17,13 +17,13 @@ from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.students.assembly import numbered
-from clearsched.students.polishing import neighbours
+from clearsched.students.neighbours import neighbours
 from clearsched.students.rounding import Columns
 
-QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
+QUANTILES = (0.2, 0.5, 0.8)
 """Of a feature's values among the candidates: the thresholds that are tried for a further condition."""
 
-HEATS = ((1, 192), (4, 48), (16, 8))
+HEATS = ((1, 96), (4, 24), (16, 4))
 """After so many episodes so many structures go on; the last of them run all."""
 
 GAIN = 0.0005
@@ -75,7 +75,7 @@ def restructured(
 
 
 def structures(rules: RuleList, features: np.ndarray, max_rules: int, none: bool) -> list[RuleList]:
-    """The lists next to one: `polishing.neighbours`, and those with a further condition or a rule split by one."""
+    """The lists next to one: `neighbours.neighbours`, and those with a further condition or a rule split by one."""
     columns = Columns(features)
     found = neighbours(rules.rules, columns, max_rules, none=none)
     conditions = list(_conditions(features, columns))

@@ -1,11 +1,9 @@
-"""The rule list: models find rules, the ones that serve best are put in order, trials polish the list.
+"""The rule list: models find rules, and the ones that serve best are put in order.
 
 A list is read from the top: it is sorted by falling score, so the candidate that meets the earliest rule is chosen.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,10 +15,9 @@ from clearsched.scorers.rules import RuleList
 from clearsched.students import ranking
 from clearsched.students.assembly import assemble, numbered
 from clearsched.students.dataset import subset
-from clearsched.students.levels import largest, with_level
+from clearsched.students.levels import with_level
 from clearsched.students.mining import mine
-from clearsched.students.polishing import polish
-from clearsched.students.rounding import Columns, simplify
+from clearsched.students.rounding import simplify
 from clearsched.students.settings import RuleListParams
 from clearsched.students.task import Task
 from clearsched.students.ties import find_ties, order_of
@@ -30,21 +27,9 @@ MAX_DECISIONS = 3000
 
 
 def learn(task: Task) -> ScoredPolicy:
-    """Distil the list from the scores of boosted trees, polish it, fit the level."""
-    settings, rank, level = task.settings, task.dataset.rank, largest(task)
-
-    ranked = ranking.rescored(rank, task.rank.features, settings.rescoring, task.seed)
-    distilled = distil(ranked, task.rank, settings)
-
-    def list_of(rules: list[Rule]) -> RuleList:
-        return replace(distilled, rules=tuple(rules))
-
-    def costs(rules: list[Rule], rival: np.ndarray | None) -> np.ndarray | None:
-        return task.bench.race(task.student(list_of(rules), level), rival)
-
-    columns, none = Columns(rank.features[~rank.is_none]), task.dataset.none
-    rules = polish(list(distilled.rules), costs, columns, settings, none=none)
-    return with_level(task, list_of(numbered(rules, none)))
+    """Distil the list from the scores of boosted trees, fit the level."""
+    ranked = ranking.rescored(task.dataset.rank, task.rank.features, task.settings.rescoring, task.seed)
+    return with_level(task, distil(ranked, task.rank, task.settings))
 
 
 def distil(choices: Choices, choice: Choice, settings: RuleListParams) -> RuleList:

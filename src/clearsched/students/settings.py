@@ -27,9 +27,6 @@ class RuleListParams(Section):
     ties: int = Field(
         2, ge=0, le=10, description="features, at most, by which the best of the candidates of one rule is told"
     )
-    polish_rounds: int = Field(
-        1, ge=0, le=20, description="passes that try small changes of the list on training episodes; 0: as distilled"
-    )
     rescoring: RankingParams = Field(
         RankingParams(), description="boosted trees whose scores say how good a candidate is next to the best"
     )
@@ -59,13 +56,13 @@ class RefineParams(Section):
     """What schedules better than the distilled student, found in closed loop: other numbers, other rules."""
 
     rounds: int = Field(
-        2,
+        5,
         ge=0,
         le=20,
-        description="searches for better numbers, each followed by a change of a rule list's rules; 0: as distilled",
+        description="searches for better numbers, a change of a rule list's rules before each but the first; 0: none",
     )
     evaluations: int = Field(
-        150,
+        300,
         ge=1,
         le=10_000_000,
         description="variants that a round may try on `episodes`; one that is given up early counts with its part",

@@ -1,59 +1,15 @@
-"""Polish a list of rules: small changes, one at a time, each tried in closed loop."""
+"""The lists of rules next to one: those that differ by a single change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.students.assembly import none_place, values_of
-from clearsched.students.bench import worse_by
 from clearsched.students.rounding import Columns
-from clearsched.students.settings import RuleListParams
-
-GAIN = 0.0005
-"""Share of the mean cost that a polished list must save to be preferred, for each condition or rule that it adds."""
 
 FACTORS = (0.7, 0.85, 1.2, 1.4)
-"""What polishing multiplies a threshold by; thresholds on whole numbers move by one instead."""
-
-Costs: TypeAlias = Callable[[list[Rule], np.ndarray | None], np.ndarray | None]
-"""Cost of a list on each training episode; None if it falls behind the costs given (`Bench.race`)."""
-
-
-def polish(
-    rules: list[Rule], costs: Costs, columns: Columns, settings: RuleListParams, *, none: bool = False
-) -> list[Rule]:
-    """A better list near this one: one change at a time, kept if it pays in closed loop.
-
-    Args:
-        rules: where to start.
-        costs: of a list, by episode.
-        columns: which features are whole numbers, and how thresholds round.
-        settings: `polish_rounds` passes over all changes at most, the first without a gain being the last;
-            at most `max_rules` rules.
-        none: "none of these" is an answer: rules stand above it or below it.
-    """
-    lowest = costs(rules, None)
-    assert lowest is not None
-    seen = {_key(rules, none)}
-    for _ in range(settings.polish_rounds):
-        before, place = lowest.mean(), 0
-        while place < len(options := neighbours(rules, columns, settings.max_rules, none=none)):
-            option = options[place]
-            place += 1
-            if _key(option, none) in seen:
-                continue
-            seen.add(_key(option, none))
-            found = costs(option, lowest)
-            gain = 0.0 if _length(option) < _length(rules) else GAIN * (1 + _length(option) - _length(rules))
-            if found is not None and found.mean() <= worse_by(lowest.mean(), -gain):
-                rules, lowest = option, found
-        if lowest.mean() >= before:
-            break
-    return rules
+"""What a threshold is multiplied by; thresholds on whole numbers move by one instead."""
 
 
 def neighbours(rules: Sequence[Rule], columns: Columns, max_rules: int, *, none: bool = False) -> list[list[Rule]]:
@@ -112,12 +68,3 @@ def _loosened(rule: Rule, place: int, columns: Columns) -> Iterator[Rule]:
     if rule.conditions[place].below:
         return _moved(rule, place, columns, (1.5, 3.0), (1, 2))
     return _moved(rule, place, columns, (0.67, 0.33), (-1, -2))
-
-
-def _key(rules: Sequence[Rule], none: bool) -> tuple[object, ...]:
-    """What makes two lists schedule alike: their conditions in order (values fall), and where none stands."""
-    return (none_place(rules) if none else -1, *(rule.conditions for rule in rules))
-
-
-def _length(rules: Sequence[Rule]) -> int:
-    return sum(len(rule.conditions) + 1 for rule in rules)

@@ -113,6 +113,13 @@ COMPARISON = pa.schema(
         field("ci_low", pa.float64(), "the row's", "lower end of the bootstrap confidence interval of the mean"),
         field("ci_high", pa.float64(), "the row's", "upper end of the bootstrap confidence interval of the mean"),
         field("worst", pa.float64(), "the row's", "the worst episode"),
+        field(
+            "worst_to_baseline",
+            pa.float64(),
+            "",
+            "largest ratio to the problem's baseline heuristic on one episode, where that was run and is above 0",
+            True,
+        ),
         field("reference", pa.string(), "", "policy that the paired differences are taken against"),
         field("difference", pa.float64(), "the row's", "mean paired difference to the reference"),
         field("difference_low", pa.float64(), "the row's", "lower end of its bootstrap confidence interval"),

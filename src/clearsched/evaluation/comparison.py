@@ -17,6 +17,7 @@ from clearsched.evaluation.seeds import LEARNED, SeedRuns, over_seeds
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference
 from clearsched.problems.problem import Measure, Problem
 from clearsched.schemas import COMPARISON
+from clearsched.search.safety import worst_ratio
 
 
 @dataclass(frozen=True)
@@ -104,15 +105,21 @@ def compare(
     sign = 1.0 if objective.lower_is_better else -1.0
     order = sorted(rollouts, key=lambda rollout: (sign * rollout.objective.mean(), rollout.name))
     base = find(rollouts, reference)
+    plain = next((rollout for rollout in rollouts if rollout.name == problem.baseline), None)
     others = [measure for measure in problem.measures if measure.compared and measure != objective]
     rows = [
-        _row(rollout, base, measure, bootstrap, bounds or {}) for measure in (objective, *others) for rollout in order
+        _row(rollout, base, plain, measure, bootstrap, bounds or {})
+        for measure in (objective, *others)
+        for rollout in order
     ]
     return pa.Table.from_pylist(rows, schema=COMPARISON)
 
 
-def _row(rollout: Rollout, base: Rollout, measure: Measure, bootstrap: Bootstrap, bounds: Bounds) -> dict[str, Any]:
+def _row(
+    rollout: Rollout, base: Rollout, plain: Rollout | None, measure: Measure, bootstrap: Bootstrap, bounds: Bounds
+) -> dict[str, Any]:
     values, reference_mean = rollout.values(measure), float(base.values(measure).mean())
+    ratio = worst_ratio(values, plain.values(measure)) if plain and measure.lower_is_better else 0.0
     rng = generator(bootstrap.seed, "evaluation", "mean")
     mean = bootstrap_mean(values, rng, bootstrap.confidence, bootstrap.resamples)
     difference = difference_interval(rollout, base, measure, bootstrap)
@@ -128,6 +135,7 @@ def _row(rollout: Rollout, base: Rollout, measure: Measure, bootstrap: Bootstrap
         "ci_low": mean.low,
         "ci_high": mean.high,
         "worst": float(values.max() if measure.lower_is_better else values.min()),
+        "worst_to_baseline": ratio or None,
         "reference": base.name,
         "difference": difference.mean,
         "difference_low": difference.low,

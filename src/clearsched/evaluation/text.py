@@ -13,6 +13,7 @@ from clearsched.evaluation.fidelity import kept_name
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import Summary
 from clearsched.problems.problem import Measure, Problem
+from clearsched.search.safety import LIMIT
 
 Row = dict[str, Any]
 
@@ -46,10 +47,12 @@ def render(
         f"Difference: same episodes, paired, to {label(problem, rows[0]['reference'])},",
         "the strongest heuristic on the validation episodes.",
         *_bound_lines(objective, of_objective[0]),
+        *_worst_lines(problem, of_objective),
         "",
         *_comparison_lines(problem, of_objective, objective),
         "",
         *(f"* {item}" for item in found if item.policy != item.reference),
+        *_stray_lines(problem, of_objective),
         *_seed_lines(problem, seeds, rows[0]["reference"], float(_mean_of_reference(of_objective)), objective),
         *_other_measures(problem, rows, objective),
     ]
@@ -89,6 +92,14 @@ def _bound_lines(measure: Measure, row: Row) -> list[str]:
     return [f"Bound: no policy's mean can be {side} {told} on these episodes, whatever it knows (docs/evaluation.md)."]
 
 
+def _worst_lines(problem: Problem, rows: list[Row]) -> list[str]:
+    """What the columns of the worst episode are, where the baseline was run."""
+    if all(row["worst_to_baseline"] is None for row in rows):
+        return []
+    plain = label(problem, problem.baseline)
+    return [f"Worst: the worst episode; x {plain}: the most, on any episode, that a policy takes next to {plain}."]
+
+
 def with_unit_of(number: str, unit: str) -> str:
     """A number with its unit, if it has one: "9.91 s"."""
     return f"{number} {unit}" if unit else number
@@ -105,9 +116,23 @@ def _comparison_lines(problem: Problem, rows: list[Row], objective: Measure) -> 
         mean = [f"{row['mean']:.{places}f}", _ends(row["ci_low"], row["ci_high"], f"{{:.{places}f}}")]
         told = ["reference", "", ""] if is_reference else _difference_cells(row, max(places, 2))
         away = "" if row["from_bound_percent"] is None else f"{row['from_bound_percent']:.1f}"
-        body.append([label(problem, row["policy"]), row["kind"], row["settings"], row["mode"], *mean, *told, away])
+        ratio = "" if row["worst_to_baseline"] is None else f"{row['worst_to_baseline']:.2f}"
+        told += [away, f"{row['worst']:.{places}f}", ratio]
+        body.append([label(problem, row["policy"]), row["kind"], row["settings"], row["mode"], *mean, *told])
     from_bound = f"{'above' if objective.lower_is_better else 'below'} bound (%)"
-    return layout([*header, difference, ends, "(%)", from_bound], body, left=4)
+    worst = ["worst", f"x {label(problem, problem.baseline)}"]
+    return layout([*header, difference, ends, "(%)", from_bound, *worst], body, left=4)
+
+
+def _stray_lines(problem: Problem, rows: list[Row]) -> list[str]:
+    """Who was made here and is far worse than the baseline on some episode, which its mean may hide."""
+    plain = label(problem, problem.baseline)
+    return [
+        f"* {label(problem, row['policy'])}: {row['worst_to_baseline']:.2f} times {plain} on its worst episode: "
+        "find out why before it schedules anything"
+        for row in rows
+        if row["kind"] != "heuristic" and (row["worst_to_baseline"] or 0.0) > LIMIT
+    ]
 
 
 def _difference_cells(row: Row, places: int) -> list[str]:

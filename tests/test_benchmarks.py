@@ -173,19 +173,3 @@ def test_a_trace_that_is_not_there_is_told() -> None:
     )
     assert answer.returncode == 2
     assert "none.parquet" in answer.stderr.splitlines()[-1] and "Traceback" not in answer.stderr
-
-
-def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
-    stress = script("stress")
-    training = [Workload(np.arange(3), np.array([0, 100, 200]), 2, 10, seed=1)]
-    for kind in stress.KINDS:
-        first, again = (list(stress.drawn(training, kind, 5, 2)) for _ in range(2))
-        for one, two in zip(first, again, strict=True):
-            np.testing.assert_array_equal(one.arrival_ms, two.arrival_ms)
-            np.testing.assert_array_equal(one.profile, two.profile)
-            assert len(one.profile) == len(one.arrival_ms) == kind.jobs
-            assert (one.arrival_ms == 0).sum() >= max(kind.backlog, 1)
-            assert (np.diff(one.arrival_ms) >= 0).all() and set(one.profile.tolist()) <= {0, 1, 2}
-            later = one.arrival_ms[max(kind.backlog, 1) :]
-            assert later[-1] / len(later) == pytest.approx(100 / kind.faster, rel=0.3)
-        assert (first[0].arrival_ms != first[1].arrival_ms).any()

@@ -19,6 +19,7 @@ from clearsched.problems.dag_jobs.command import simulate_file
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import Trace, make_trace, write_trace
 from clearsched.problems.dag_jobs.workloads import (
     SPLITS,
@@ -29,6 +30,7 @@ from clearsched.problems.dag_jobs.workloads import (
     mean_interarrival_ms,
     read_episode,
     read_workloads,
+    stress,
 )
 from toys import micro_trace, stage, toy_rows, toy_trace
 
@@ -181,7 +183,8 @@ def test_default_workloads_are_what_they_were(tmp_path: Path, arrivals: str) -> 
     """Over the jobs that were the default data set then."""
     trace = tmp_path / "trace.parquet"
     write_trace(trace, micro_trace())
-    drawn = build(parse({"workload": {"arrivals": arrivals}}, "test"), trace, tmp_path / "workloads.parquet")
+    workload = {"arrivals": arrivals, "episodes": {"train": 64}}
+    drawn = build(parse({"workload": workload}, "test"), trace, tmp_path / "workloads.parquet")
     found = {name: digest_bytes(drawn.table[name].to_numpy().tobytes()) for name in GOLDEN[arrivals]}
     assert found == GOLDEN[arrivals]
     assert drawn.table["split"].to_pylist() == ["train"] * 64 * 40 + ["validation"] * 32 * 40 + ["test"] * 64 * 40
@@ -437,3 +440,32 @@ def test_whole_numbers_may_be_written_as_floats(tmp_path: Path) -> None:
     trace: Trace = TRACE
     workload, _, _ = read_episode(write_episode(tmp_path, with_job(arrival_ms=40.0)), trace, durations="mean", seed=0)
     assert workload.arrival_ms.tolist() == [0, 40]
+
+
+# Stress ------------------------------------------------------------------------------------------------------------
+
+
+def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
+    training = [Workload(np.arange(3), np.array([0, 100, 200]), 2, 10, seed=1)]
+    assert stress.kinds_of(training) == stress.STREAMS
+    for kind in stress.STREAMS:
+        first, again, other = (list(stress.stressed(training, kind, seed)) for seed in (5, 5, 6))
+        assert len(first) == kind.episodes
+        for one, two in zip(first, again, strict=True):
+            np.testing.assert_array_equal(one.arrival_ms, two.arrival_ms)
+            np.testing.assert_array_equal(one.profile, two.profile)
+            assert one.seed == two.seed
+            assert len(one.profile) == len(one.arrival_ms) == kind.jobs
+            assert (one.arrival_ms == 0).sum() >= max(kind.backlog, 1)
+            assert (np.diff(one.arrival_ms) >= 0).all() and set(one.profile.tolist()) <= {0, 1, 2}
+            later = one.arrival_ms[max(kind.backlog, 1) :]
+            assert later[-1] / len(later) == pytest.approx(100 / kind.faster, rel=0.3)
+        assert (first[0].arrival_ms != first[1].arrival_ms).any() and (first[0].arrival_ms != other[0].arrival_ms).any()
+
+
+def test_batches_under_stress_come_together() -> None:
+    training = [Workload(np.arange(3), np.zeros(3, np.int64), 2, 10, seed=1)]
+    (kind,) = stress.kinds_of(training)
+    made = list(stress.stressed(training, kind))
+    assert len(made) == kind.episodes and all((one.arrival_ms == 0).all() for one in made)
+    assert {len(one.profile) for one in made} == {kind.jobs}

@@ -23,8 +23,8 @@ from clearsched.students.rounding import Columns
 QUANTILES = (0.2, 0.5, 0.8)
 """Of a feature's values among the candidates: the thresholds that are tried for a further condition."""
 
-HEATS = ((1, 96), (4, 24), (16, 4))
-"""After so many episodes so many structures go on; the last of them run all."""
+HEATS = ((1 / 96, 96), (1 / 24, 24), (1 / 6, 4))
+"""After such a share of the episodes so many structures go on; the last of them run all."""
 
 GAIN = 0.0005
 """Share of the mean cost that a further rule or condition must save."""
@@ -59,7 +59,8 @@ def restructured(
     ]
     done = np.empty((len(options), 0))
     own = costs([student], train)[0]
-    for count, kept in HEATS:
+    for share, kept in HEATS:
+        count = max(1, round(share * len(train)))
         if count >= len(train) or len(options) <= kept:
             continue
         done = np.concatenate([done, costs(options, train[done.shape[1] : count])], axis=1)

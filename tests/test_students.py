@@ -44,6 +44,7 @@ from clearsched.students.settings import (
     LimitTreeParams,
     RankingParams,
     RuleListParams,
+    RulesFromNothingParams,
     StudentsParams,
 )
 from clearsched.students.task import Task
@@ -58,6 +59,7 @@ SETTINGS = {
     "rule_list": RuleListParams(max_rules=4, rescoring=RankingParams(trees=12, depth=3, learning_rate=0.3)),
     "boosted_trees": BoostedTreesParams(trees=12, depth=3),
 }
+"""The kinds that are distilled."""
 
 EXPERTS = {False: heuristic("capped_srpt"), True: heuristic("local_srpt", p=0.5, m=0.7)}
 """By whether "none of these" is an answer: the second leaves executors idle at times."""
@@ -150,7 +152,7 @@ def task_of(kind: str, instance: Toys) -> Task:
 
 
 def fit_both(instance: Toys, folder: Path) -> Fitted:
-    for kind in STUDENTS:
+    for kind in SETTINGS:
         task = task_of(kind, instance)
         student = improve(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
         student.write(folder / f"{kind}.json")
@@ -328,7 +330,7 @@ def test_a_measure_may_be_better_when_it_is_higher(fitted):
     assert smallest_good([("a", -9.0), ("b", -9.96), ("c", -10.0)], 0.01) == ("b", -9.96)
 
 
-@pytest.mark.parametrize("name", list(STUDENTS))
+@pytest.mark.parametrize("name", list(SETTINGS))
 @pytest.mark.parametrize("case", ["fitted", "idle"])
 def test_students_schedule_about_as_well_as_the_expert(case, name, request):
     bench, student = (found := request.getfixturevalue(case)).task.bench, load_policy(found.folder / f"{name}.json")
@@ -337,6 +339,18 @@ def test_students_schedule_about_as_well_as_the_expert(case, name, request):
     cost = {p.name: bench.validation_cost(p) for p in (student, expert, heuristic("fifo"))}
     assert cost[name] < 1.1 * cost[expert.name]
     assert cost[name] < cost["fifo"]
+
+
+def test_rules_from_nothing_take_nothing_from_the_teacher():
+    """First come, first served with all executors, whatever the teacher answered."""
+    instance = Toys(idling=False)
+    task = replace(task_of("rule_list", instance), name="rules_from_nothing", settings=RulesFromNothingParams())
+    student = load(f"{STUDENTS['rules_from_nothing'].module}:learn")(task)
+    dataset = task.dataset
+    other = dataset._replace(rank=dataset.rank._replace(chosen=dataset.rank.starts[:-1].copy()))
+    assert load(f"{STUDENTS['rules_from_nothing'].module}:learn")(replace(task, dataset=other)) == student
+    assert {name: scorer.complexity() for name, scorer in student.scorers.items()} == {"stage": 1, "limit": 1}
+    assert student.level_share(dataset.rank.features[:3]).tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("case", ["fitted", "idle"])
@@ -410,7 +424,7 @@ def test_the_same_work_gives_the_same_bytes(fitted, tmp_path):
         assert (tmp_path / name).read_bytes() == (fitted.folder / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("name", list(STUDENTS))
+@pytest.mark.parametrize("name", list(SETTINGS))
 @pytest.mark.parametrize("case", ["fitted", "idle"])
 def test_a_written_student_reads_back_the_same(case, name, request, tmp_path):
     path = request.getfixturevalue(case).folder / f"{name}.json"
@@ -544,7 +558,7 @@ def as_before(content: dict, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", list(STUDENTS))
+@pytest.mark.parametrize("name", list(SETTINGS))
 def test_older_files_run_and_read_the_same(fitted, tmp_path, rows, name):
     content = json.loads((fitted.folder / f"{name}.json").read_text())
     content["stage"].pop("ties", None)  # there were none
@@ -580,7 +594,7 @@ def test_none_is_learned_as_a_score_of_0(idle):
         np.testing.assert_allclose(found[~choices.is_none], told[~choices.is_none] - of_none[0], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", list(STUDENTS))
+@pytest.mark.parametrize("kind", list(SETTINGS))
 def test_students_learn_when_to_idle(idle, kind):
     """They answer none about where the expert did. Polishing may undo it: these toys are better off without."""
     task, choices = task_of(kind, idle.task.bench.instance), idle.task.dataset.rank
@@ -687,7 +701,7 @@ class Ward:
         return [SimpleNamespace(measures={"patients": 1 / stay}) for stay in chosen]
 
 
-@pytest.mark.parametrize("kind", list(STUDENTS))
+@pytest.mark.parametrize("kind", list(SETTINGS))
 def test_a_problem_with_a_rank_choice_alone_is_learned(kind, tmp_path):
     rng = np.random.default_rng(0)
     features = rng.integers(1, 60, size=(400, 1)).astype(np.float32)

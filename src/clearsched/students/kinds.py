@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from clearsched.registry import Look, Registry
 from clearsched.section import Section
-from clearsched.students.settings import BoostedTreesParams, RuleListParams
+from clearsched.students.settings import BoostedTreesParams, RuleListParams, RulesFromNothingParams
 
 
 class StudentKind(NamedTuple):
@@ -38,6 +38,14 @@ STUDENTS = Registry(
             "clearsched.students.boosted_trees",
             BoostedTreesParams,
             "shallow trees whose sum ranks the candidates",
+        ),
+        StudentKind(
+            "rules_from_nothing",
+            "rules from nothing",
+            Look("#999999", "s"),
+            "clearsched.students.rules_from_nothing",
+            RulesFromNothingParams,
+            "the control of the rule list: its refinement without a teacher's rules to begin with",
         ),
     ),
 )

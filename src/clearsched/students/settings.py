@@ -32,6 +32,12 @@ class RuleListParams(Section):
     )
 
 
+class RulesFromNothingParams(Section):
+    """The control of the rule list: the same refinement, with no teacher's rules to begin with."""
+
+    max_rules: int = Field(8, ge=1, le=100, description="rules in the list, at most")
+
+
 class BoostedTreesParams(RankingParams):
     """The boosted trees."""
 

@@ -1,0 +1,19 @@
+"""The control: what the refinement of a rule list finds without a teacher's rules to begin with.
+
+A rule list is distilled, then refined in the simulator. Beside it stands the same refinement, with the same budget, of
+the list that knows nothing, so that a table says what the teacher added. Of the log only the values that features take
+are read, to tell which thresholds to try.
+"""
+
+from __future__ import annotations
+
+from clearsched.scorers.conditions import Rule
+from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.scorers.rules import RuleList
+from clearsched.students.task import Task
+
+
+def learn(task: Task) -> ScoredPolicy:
+    """One rule for all candidates, the first of which is chosen and may hold all there is."""
+    level = RuleList((Rule((), 1.0),), names_of(task.level)) if task.level else None
+    return task.student(RuleList((Rule((), 1.0),), task.names), level)

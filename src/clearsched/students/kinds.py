@@ -42,7 +42,7 @@ STUDENTS = Registry(
         StudentKind(
             "rules_from_nothing",
             "rules from nothing",
-            Look("#999999", "s"),
+            Look("#009E73", "v"),
             "clearsched.students.rules_from_nothing",
             RulesFromNothingParams,
             "the control of the rule list: its refinement without a teacher's rules to begin with",

@@ -29,7 +29,8 @@ from clearsched.search import safety
 from clearsched.students import limit_caps
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
-from clearsched.students.refining import Refinement, refine
+from clearsched.students.numbers import Refinement
+from clearsched.students.refining import refine
 from clearsched.students.restructuring import structures
 from clearsched.students.rounding import Columns
 from clearsched.students.rule_list import distil
@@ -242,7 +243,10 @@ def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
     bound = SimpleNamespace(name="bound", run=lambda instance, episodes, **record: [outcome] * len(episodes))
     strict = replace(task, bench=replace(task.bench, baseline=bound))
     found = refine(strict, student, RefineParams(rounds=1, evaluations=20))
-    assert found.policy.scorers == student.scorers and len(found.refused) == len(found.costs)
+    assert found.policy.scorers == student.scorers and found.safety is not None
+    assert len(found.safety.refused) == len(found.costs)
+    lines = safety.in_words(found.safety, "what was distilled")
+    assert len(lines) == len(found.costs) + 1 and lines[-1].startswith("none is safe: what was distilled is kept")
     assert found.policy.evidence["stress"]["worst"] > safety.LIMIT
 
 

@@ -20,6 +20,7 @@ from clearsched.registry import load
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
+from clearsched.search.safety import in_words
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
@@ -124,12 +125,14 @@ def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
     """The student after refinement in closed loop; its file tells what each step came to."""
     found = refine(task, student, task.common.refine)
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
-    for verdict in found.refused:
-        _warn(task, f"a variant was refused: on its worst episode it takes {verdict.worst:.2f} times the baseline's")
-    if len(found.refused) == len(found.costs):
-        _warn(task, "none is safe: what was distilled is kept; do not deploy it")
-    was, now = (_told(task, found.costs[place]) for place in (0, found.chosen))
-    _warn(task, f"refined with {found.evaluations:,.0f} other sets of numbers: {was} became {now} on unseen episodes")
+    if found.safety is not None:
+        for line in in_words(found.safety, "what was distilled"):
+            _tell(task, line)
+    if task.common.refine.rounds:
+        was, now = (_told(task, found.costs[place]) for place in (0, found.chosen))
+        _tell(
+            task, f"refined with {found.evaluations:,.0f} other sets of numbers: {was} became {now} on unseen episodes"
+        )
     told = {f"refined_{task.bench.measure.name}": values}
     return _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
 
@@ -158,7 +161,7 @@ def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any
 
 def _say(task: Task, what: str, cost: float) -> None:
     """A line on stderr: how good the student is by now."""
-    _warn(task, f"{what}: {_told(task, cost)} on {len(task.bench.validation)} validation episodes")
+    _tell(task, f"{what}: {_told(task, cost)} on {len(task.bench.validation)} validation episodes")
 
 
 def _told(task: Task, cost: float) -> str:
@@ -167,5 +170,6 @@ def _told(task: Task, cost: float) -> str:
     return f"{measure.short} {value} {measure.unit}".rstrip()
 
 
-def _warn(task: Task, what: str) -> None:
+def _tell(task: Task, what: str) -> None:
+    """A line on stderr."""
     print(f"{task.name}: {what}", file=sys.stderr, flush=True)

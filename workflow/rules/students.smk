@@ -25,6 +25,7 @@ for STUDENT in STUDENTS:
                 category="Rules",
                 labels={"student": STUDENT.replace("_", " "), **LABELS},
             ),
+            visits=directory(f"<results>/students/{STUDENT}_visits"),
         log:
             f"<logs>/students_fit_{STUDENT}.log",
         benchmark:

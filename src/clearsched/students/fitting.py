@@ -1,14 +1,13 @@
-"""Fit a student: learn from the log, run, let the expert answer where the student went, learn again (DAgger)."""
+"""Fit a student: distil it from the log and from where it goes (`dagger`), refine it in closed loop (`refining`)."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
@@ -22,6 +21,7 @@ from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
 from clearsched.search.safety import in_words
 from clearsched.students.bench import Bench
+from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.refining import JOINED, refine
@@ -32,8 +32,6 @@ TRIAL_EPISODES = 32
 
 DIGITS = 6
 """Digits of the measure that a student's file tells."""
-
-Learn = Callable[[Task], ScoredPolicy]
 
 
 def fit_one(
@@ -62,11 +60,13 @@ def fit_one(
     common = params.students
     task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
-    student = refined(task, improve(task, learn, expert, later))
+    visits = out_dir / f"{kind}_visits"
+    visits.mkdir(parents=True, exist_ok=True)
+    student = refined(task, distilled(task, learn, expert, later, visits))
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
-    names = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "refine")
+    names = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "sampling", "refine")
     settings = {name: value for name, value in common.model_dump(mode="json").items() if name in (kind, *names)}
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
@@ -91,34 +91,13 @@ def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: 
             )
 
 
-def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) -> ScoredPolicy:
-    """The best of a student learned from the log and of those learned again from where it went (DAgger).
-
-    The rounds are compared in closed loop by the objective on the validation episodes.
-
-    Args:
-        task: what is learned from at first.
-        learn: of the kind.
-        expert: who answers where the student went (`decisions.experts.Expert`).
-        episodes: where the student goes.
-
-    Source: S. Ross, G. Gordon, D. Bagnell, A reduction of imitation learning and structured prediction to no-regret
-    online learning, AISTATS 2011.
-    """
-    rounds, count = task.common.dagger_rounds, task.common.dagger_episodes
-    best, history = None, []
-    for done in range(rounds + 1):
-        student = learn(task)
-        history.append(task.bench.validation_cost(student))
-        _say(task, f"{done} DAgger rounds, {len(task.dataset.rank.chosen):,} decisions", history[-1])
-        if best is None or history[-1] < min(history[:-1]):
-            best = student
-        if done < rounds:
-            visited = [episodes[i] for i in np.arange(done * count, (done + 1) * count) % len(episodes)]
-            task = replace(task, dataset=_with_visits(task, expert, visited, student))
-    assert best is not None
-    values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in history]
-    return _with_evidence(best, task.dataset, {f"validation_{task.bench.measure.name}": values})
+def distilled(
+    task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode], visits: Path | None = None
+) -> ScoredPolicy:
+    """The student of the best round (`dagger.improve`); its file tells what each round came to."""
+    student, costs = improve(task, learn, expert, episodes, visits, partial(_say, task))
+    values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in costs]
+    return _with_evidence(student, task.dataset, {f"validation_{task.bench.measure.name}": values})
 
 
 def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
@@ -135,14 +114,6 @@ def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
         )
     told = {f"refined_{task.bench.measure.name}": values}
     return _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
-
-
-def _with_visits(task: Task, expert: Any, episodes: list[Episode], student: ScoredPolicy) -> Dataset:
-    """The decisions so far and the expert's answers where the student went."""
-    from clearsched.decisions.recording import record  # it brings torch
-
-    instance = task.bench.instance
-    return task.dataset.with_decisions(record(expert, instance, episodes, "train", actor=student.compiled))
 
 
 def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any]) -> ScoredPolicy:

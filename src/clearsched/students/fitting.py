@@ -16,15 +16,15 @@ from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.registry import load
-from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
 from clearsched.search.safety import in_words
-from clearsched.students.bench import Bench
+from clearsched.students.bench import JOINED, Bench
 from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.refining import JOINED, refine
+from clearsched.students.refining import refine
 from clearsched.students.task import Task
 
 TRIAL_EPISODES = 32
@@ -43,6 +43,7 @@ def fit_one(
     teacher: str | Path,
     decisions: Path,
     out_dir: Path,
+    others: Sequence[Path] = (),
 ) -> Path:
     """See `clearsched.students.fit`."""
     from clearsched.decisions.experts import load_expert  # it brings torch
@@ -52,13 +53,8 @@ def fit_one(
     instance = problem.open(trace, workloads)
     check_log(decisions, problem, instance, workloads)
     expert = load_expert(problem, teacher, tuned)
+    task = task_of(params, kind, instance, decisions, others)
     train = instance.split("train")
-    baseline = heuristic(problem, problem.baseline)
-    trials = instance.joined(train[:TRIAL_EPISODES], JOINED)
-    bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
-    dataset = read_dataset(decisions, problem, "train", instance.most)
-    common = params.students
-    task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
     visits = out_dir / f"{kind}_visits"
     visits.mkdir(parents=True, exist_ok=True)
@@ -66,13 +62,37 @@ def fit_one(
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
+    inputs |= {path.stem: path for path in others}
     names = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "sampling", "refine")
-    settings = {name: value for name, value in common.model_dump(mode="json").items() if name in (kind, *names)}
+    settings = {
+        name: value for name, value in params.students.model_dump(mode="json").items() if name in (kind, *names)
+    }
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"
+
+
+def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others: Sequence[Path] = ()) -> Task:
+    """What the student of a kind learns from.
+
+    Args:
+        params: with the sections `students` and `seed`.
+        kind: of the registry.
+        instance: with the episodes.
+        decisions: the log.
+        others: files of students that are fitted already.
+    """
+    problem, common = instance.problem, params.students
+    trials = instance.joined(instance.split("train")[:TRIAL_EPISODES], JOINED)
+    baseline = heuristic(problem, problem.baseline)
+    bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
+    dataset = read_dataset(decisions, problem, "train", instance.most)
+    known = {path.stem: load_policy(path, problem) for path in others}
+    if not STUDENTS[kind].imitates:
+        common = common.model_copy(update={"dagger_rounds": 0})
+    return Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed, known)
 
 
 def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: Path) -> None:

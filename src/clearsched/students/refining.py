@@ -22,17 +22,12 @@ from clearsched.scorers.rules import RuleList
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.safety import Chosen, evidence, first_safe
 from clearsched.search.trials import Trials, trials
+from clearsched.students.bench import JOINED
 from clearsched.students.numbers import Refinement
 from clearsched.students.restructuring import restructured
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
-
-JOINED = 4
-"""Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""
-
-UNSEEN = 1 / 4
-"""Of the training episodes: not searched on, but chosen on."""
 
 
 class Refined(NamedTuple):
@@ -58,13 +53,13 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
         threads: on which episodes run; as many as numba may use, unless told. The result is the same.
     """
     instance, validation = task.bench.instance, task.bench.validation
-    single = instance.split("train")
-    joined = instance.joined(single, JOINED)
-    settings = settings.model_copy(update={"episodes": max(1, settings.episodes * len(joined) // len(single))})
-    seen = len(joined) - int(UNSEEN * len(joined))
-    choosing = [*validation, *instance.joined(validation, JOINED), *joined[seen:]]
+    train, unseen = task.bench.searched_on()
+    single = len(instance.split("train"))
+    episodes = max(1, settings.episodes * (len(train) + len(unseen)) // single)
+    settings = settings.model_copy(update={"episodes": episodes})
+    choosing = [*validation, *instance.joined(validation, JOINED), *unseen]
     with trials(instance, task.bench.measure, threads) as runs:
-        variants, spent = _rounds(task, student, settings, runs, joined[:seen], choosing)
+        variants, spent = _rounds(task, student, settings, runs, train, choosing)
         costs = runs.cost(variants, choosing).mean(axis=1)
         return _chosen(task, variants, costs, spent, runs)
 

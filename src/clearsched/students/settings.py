@@ -46,6 +46,15 @@ class BoostedTreesParams(RankingParams):
     )
 
 
+class SwitchParams(Section):
+    """Two students, and which of them schedules now."""
+
+    of: tuple[str, ...] = Field(
+        ("rule_list", "boosted_trees"), min_length=2, description="students, of those in `names`, that compete"
+    )
+    thresholds: int = Field(9, ge=1, le=100, description="of each feature of the load, that are tried")
+
+
 class LimitTreeParams(Section):
     """The tree that answers the choice of a level, where the problem has one."""
 

@@ -12,7 +12,8 @@ from clearsched.decisions.choices import Choices
 from clearsched.problems.problem import Choice
 from clearsched.scorers.conditions import Condition, flatten, holds
 from clearsched.students.dataset import best_rows, ranks, subset, without_none
-from clearsched.students.flat_trees import FlatTree, from_figs, from_greedy_list, seeded_ties
+from clearsched.students.elimination import elimination_list
+from clearsched.students.flat_trees import from_figs, seeded_ties
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RuleListParams
 
@@ -68,7 +69,7 @@ def _models(real: Choices, choice: Choice, settings: RuleListParams) -> Iterator
         features = real.features[:, columns]
         for target, weight in itertools.product((1.0 / (1 + rank), best), (1.0 / sizes, 1.0 / (1 + rank))):
             yield _figs(features, target, weight, columns, settings)
-        yield [_elimination_list(features, columns, best, even, settings)]
+        yield [elimination_list(features, columns, best, even, settings.max_rules)]
 
 
 def _models_of_none(real: Choices, settings: RuleListParams) -> Iterator[list[dict[str, Any]]]:
@@ -97,21 +98,3 @@ def _figs(
     with seeded_ties():
         model.fit(features, target, sample_weight=weight)
     return [from_figs(tree, columns) for tree in model.trees_]
-
-
-def _elimination_list(
-    features: np.ndarray, columns: Sequence[int], best: np.ndarray, weight: np.ndarray, settings: RuleListParams
-) -> FlatTree:
-    """imodels' GreedyRuleList fitted to "not the best": each rule sets aside what is surely not, the rest is chosen.
-
-    The model takes no weights, so a fixed draw of rows makes best and not best equally frequent. A list that peels off
-    the best candidates instead ends after its first rule, since the rows it sets aside first are all of one class.
-    """
-    from imodels import GreedyRuleListClassifier
-
-    drawn = np.random.default_rng(0).choice(len(best), 2 * int(best.sum()), p=weight / weight.sum())
-    model = GreedyRuleListClassifier(max_depth=max(1, settings.max_rules - 1), criterion="entropy")
-    with seeded_ties():
-        model.fit(features[drawn], 1.0 - best[drawn], feature_names=[f"f{i}" for i in columns])
-    tree = from_greedy_list(model.rules_, columns)
-    return {**tree, "value": [-value for value in tree["value"]]}

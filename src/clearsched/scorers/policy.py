@@ -16,7 +16,6 @@ from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
 from clearsched.scorers.older import renewed
-from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
 
 KINDS = ("student", "searched", "formula")
@@ -151,7 +150,7 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
             raise ClearschedError(f"{path}: {choice.name}: missing: {problem.name} asks {choice.question!r}")
         scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
         scorer = scorers[choice.name]
-        if choice.form == "level" and isinstance(scorer, RuleList) and scorer.ties:
+        if choice.form == "level" and getattr(scorer, "ties", None):
             raise ClearschedError(
                 f"{path}: {choice.name}: ties: they tell which candidate comes first, and this choice has none; "
                 "leave them out"

@@ -23,13 +23,13 @@ from clearsched.scorers.ties import MOST, among_equals, read_ties, tie_weights
 
 ADD = "add"
 
-APART = 2.0**30
+APART = 2.0**27
 """What lies between two sums with ties that differ by 1: no feature makes up for it."""
 
-BASE = 3 * 2.0**36
+BASE = 3 * 2.0**37
 """Added before the points and taken off after them: so large that no sum leaves its binade, and additions are exact."""
 
-MOST_POINTS = 60
+MOST_POINTS = 1000
 """With ties, all points of one sign together; sums beyond would leave that binade."""
 
 

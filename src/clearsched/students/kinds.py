@@ -11,6 +11,7 @@ from clearsched.students.settings import (
     BoostedTreesParams,
     FigsParams,
     GreedyRulesParams,
+    IntegerScoreParams,
     PrunedTreeParams,
     RuleListParams,
     RulesFromNothingParams,
@@ -104,6 +105,14 @@ STUDENTS = Registry(
             "clearsched.students.skope_rules",
             SkopeRulesParams,
             "the most precise rules of many small trees, one after another",
+        ),
+        StudentKind(
+            "integer_score",
+            "integer score",
+            Look("#CC79A7", ">"),
+            "clearsched.students.integer_score",
+            IntegerScoreParams,
+            "conditions that give a few whole points each: the most points win",
         ),
     ),
 )

@@ -116,6 +116,16 @@ class BoostedRulesParams(DistilledParams):
     conditions: int = Field(1, ge=1, le=3, description="conditions of a rule, at most")
 
 
+class IntegerScoreParams(DistilledParams):
+    """The score of whole points."""
+
+    conditions: int = Field(8, ge=1, le=50, description="conditions that give points, at most")
+    points: int = Field(5, ge=1, le=10, description="points that a condition adds or takes away, at most")
+    ties: int = Field(
+        2, ge=0, le=10, description="features, at most, by which the best of the candidates of equal points is told"
+    )
+
+
 class LimitTreeParams(Section):
     """The tree that answers the choice of a level, where the problem has one."""
 

@@ -70,7 +70,7 @@ def _above_0(condition: Condition, points: int) -> Rule:
 
 
 def stock_of(examples: Examples) -> Stock:
-    """The conditions `feature < quantile` that some candidates meet and some do not, no two for the same rows or the others."""
+    """The conditions `feature < quantile` that some candidates meet and some do not; of equal or opposite ones one."""
     found: dict[bytes, tuple[Condition, np.ndarray]] = {}
     for column in examples.columns:
         values = examples.all_features[:, column]

@@ -9,6 +9,7 @@ from clearsched.section import Section
 from clearsched.students.settings import (
     BoostedRulesParams,
     BoostedTreesParams,
+    FairLimitParams,
     FigsParams,
     GreedyRulesParams,
     IntegerScoreParams,
@@ -113,6 +114,14 @@ STUDENTS = Registry(
             "clearsched.students.integer_score",
             IntegerScoreParams,
             "conditions that give a few whole points each: the most points win",
+        ),
+        StudentKind(
+            "fair_limit",
+            "tree and fair",
+            Look("#000000", ">"),
+            "clearsched.students.fair_limit",
+            FairLimitParams,
+            "a pruned tree chooses, and the level is an equal share, which is not learned",
         ),
     ),
 )

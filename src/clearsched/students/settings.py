@@ -74,6 +74,10 @@ class PrunedTreeParams(LeavesParams):
     )
 
 
+class FairLimitParams(PrunedTreeParams):
+    """The pruned tree beside equal shares."""
+
+
 class ShrunkTreeParams(LeavesParams):
     """The tree with hierarchical shrinkage."""
 

@@ -34,6 +34,7 @@ from clearsched.scorers.conditions import (
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.kinds import SCORERS
 from clearsched.scorers.network import Perceptron
+from clearsched.scorers.points import PointSum
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
 from clearsched.scorers.steps import Step, StepList
@@ -87,6 +88,18 @@ def random_scorer(kind: str, rng: np.random.Generator) -> Scorer:
             for i in range(5)
         ]
         return RuleList((*rules, Rule((), -2.5)), NAMES, tuple(np.round(rng.random(6), 4).tolist()))
+    if kind == "points":
+        entries = [
+            Rule(
+                tuple(
+                    Condition(int(f), bool(rng.integers(2)), float(rng.integers(1, 5)) / 2)
+                    for f in rng.permutation(COLUMNS)[:count]
+                ),
+                float(rng.integers(-4, 5)),
+            )
+            for count in (1, 2, 1, 3, 0)
+        ]
+        return PointSum(tuple(entries), NAMES)
     if kind == "trees":
         order = tuple(NAMES[i] for i in rng.permutation(COLUMNS))
         return TreeSum(tuple(random_tree(rng, depth) for depth in (3, 2, 3, 0)), order)
@@ -143,6 +156,12 @@ def by_hand(scorer: Scorer, row: np.ndarray) -> float:
         for rule in scorer.rules:
             if all((value[NAMES[c.feature]] < c.threshold) == c.below for c in rule.conditions):
                 return by_ties(scorer, rule.value, value)
+    if isinstance(scorer, PointSum):
+        return sum(
+            entry.value
+            for entry in scorer.points
+            if all((value[NAMES[c.feature]] < c.threshold) == c.below for c in entry.conditions)
+        )
     if isinstance(scorer, TreeSum):
         return walk(list(scorer.trees), np.array([value[name] for name in scorer.names], np.float32))
     assert isinstance(scorer, LeastTerm)
@@ -234,6 +253,43 @@ def test_none_is_taken_where_no_score_is_above_0(kind: str) -> None:
         assert best_candidate(packed._replace(none=True), rows, count, values, True) == expected
         seen.add(expected == NONE)
     assert seen == {True, False}
+
+
+def test_points_with_ties_choose_the_most_points_then_by_the_ties() -> None:
+    """To the last: the sums of whole points are exact, so among equal sums and ties the first wins."""
+    rng = np.random.default_rng(5)
+    plain = random_scorer("points", rng)
+    assert isinstance(plain, PointSum)
+    scorer = replace(plain, ties=("work_s", "-age_s"))
+    features = grid_rows(rng, 400)
+    points = plain.scores(features, NAMES)
+    keys = (-features[:, NAMES.index("age_s")], features[:, NAMES.index("work_s")], -points)
+    scores = scorer.scores(features, NAMES)
+    np.testing.assert_array_equal(scores > 0, points > 0)
+    order = np.lexsort(keys)
+    ahead, behind = order[:-1], order[1:]
+    same = np.all([key[ahead] == key[behind] for key in keys], axis=0)
+    np.testing.assert_array_equal(scores[ahead] == scores[behind], same)
+    assert (scores[ahead] >= scores[behind]).all()
+    again = read_scorer(json.loads(json.dumps(scorer.to_json())), NAMES, "test")
+    assert again == scorer
+    assert "among equals the one with the least work_s, then the most age_s" in " ".join(scorer.render(RANK, {}))
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ({"points": []}, "x.points: a list of entries expected"),
+        ({"points": [{"if": "size < 2"}]}, "x.points.0.: add: a number expected"),
+        ({"points": [{"if": "sise < 2", "add": 1}]}, "unknown feature 'sise'; did you mean size?"),
+        ({"points": [{"add": 1.5}], "ties": ["size"]}, "whole numbers expected, since there are ties"),
+        ({"points": [{"add": 1001}], "ties": ["size"]}, "more than 1000 points of one sign"),
+        ({"points": [{"add": 1}], "ties": ["sise"]}, "x: ties: unknown feature 'sise'"),
+    ],
+)
+def test_broken_points_are_told_in_one_line(points: dict, message: str) -> None:
+    with pytest.raises(ClearschedError, match=message):
+        read_scorer(points, NAMES, "x")
 
 
 def test_a_large_network_says_that_it_does_not_run_in_the_loop() -> None:

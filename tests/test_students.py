@@ -37,6 +37,7 @@ from clearsched.students.assembly import assemble, none_place, numbered
 from clearsched.students.bench import Bench, smallest_good, worse_by
 from clearsched.students.dataset import Dataset, best_rows, ranks, subset, take, without_none
 from clearsched.students.fitting import check_log, distilled
+from clearsched.students.flat_trees import from_sklearn
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.mining import Mined
 from clearsched.students.neighbours import neighbours
@@ -268,7 +269,7 @@ def test_the_limit_tree_equals_scikit_learn(rows):
 
     target = np.sin(rows[:, 2]) + rows[:, 1]
     model = DecisionTreeRegressor(max_leaf_nodes=9, random_state=0).fit(rows, target)
-    flat = limit_tree.from_sklearn(model.tree_)
+    flat = from_sklearn(model.tree_)
     np.testing.assert_allclose(tree_scores([flat], rows), model.predict(rows))
 
 

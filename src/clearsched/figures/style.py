@@ -33,8 +33,12 @@ PALETTE = (
     *(Look(colour, "P") for colour in (PURPLE, BLACK)),
     *(Look(colour, "X") for colour in (BLACK, PURPLE)),
     *(Look(colour, "*") for colour in (BROWN, SKY)),
+    *(Look(colour, "p") for colour in (BLUE, VERMILION)),
+    *(Look(colour, "h") for colour in (GREEN, ORANGE)),
+    *(Look(colour, "<") for colour in (SKY, BROWN)),
+    *(Look(colour, ">") for colour in (PURPLE, BLACK)),
 )
-"""Looks that the registries choose from: eight colours, each with two markers; looks of one marker are far apart."""
+"""Looks that the registries choose from: eight colours, each with three markers; looks of one marker are far apart."""
 
 KIND_FILLS: dict[str, Any] = {"heuristic": "none", "searched": "left", "teacher": "full", "student": "bottom"}
 """How much of its marker a kind of policy fills."""

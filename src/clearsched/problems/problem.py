@@ -51,6 +51,7 @@ class Choice(NamedTuple):
     keeps: str = ""  # rank: the feature, 0 or 1, that tells the candidate which changes nothing; empty if there is none
     kept: str = ""  # rank: what tables call choosing that one, and what it means: "name: in words"
     group: str = ""  # rank: what near ties share, "job"; empty where candidates have no groups
+    fair: tuple[tuple[str, float], ...] = ()  # level: an equal share of the most, as powers of features; empty: none
 
 
 class Measure(NamedTuple):

@@ -21,13 +21,15 @@ class LeastTerm:
 
     Attributes:
         terms: each a coefficient under `times` (1 where it is missing) and powers by feature.
+        up: of a level: it is rounded up, so that who is below it may take one more; else to the nearest.
     """
 
     terms: tuple[Mapping[str, float], ...]
+    up: bool = False
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
-        return Packed(caps=pack_cap_terms(self.terms, names, where))
+        return Packed(caps=pack_cap_terms(self.terms, names, where), up=self.up)
 
     def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """float64[n] of float32[n, F]."""
@@ -35,15 +37,17 @@ class LeastTerm:
 
     def to_json(self) -> dict[str, Any]:
         """The terms as they are."""
-        return {"cap_terms": [dict(term) for term in self.terms]}
+        return {"cap_terms": [dict(term) for term in self.terms]} | ({"up": True} if self.up else {})
 
     @classmethod
     def from_json(cls, value: Any, names: Sequence[str], where: str) -> LeastTerm:
-        """`cap_terms`: a list of objects such as {"times": 3, "job_sqrt_share": 1}."""
-        terms = value["cap_terms"]
+        """`cap_terms`: a list of objects such as {"times": 3, "job_sqrt_share": 1}; `up`: true or false."""
+        terms, up = value["cap_terms"], value.get("up", False)
         if not isinstance(terms, list) or not terms:
             raise ClearschedError(f"{where}.cap_terms: a list of terms expected")
-        scorer = cls(tuple(terms))
+        if not isinstance(up, bool):
+            raise ClearschedError(f"{where}.up: true or false expected")
+        scorer = cls(tuple(terms), up)
         scorer.pack(names, f"{where}.cap_terms")  # so that a broken term is told now
         return scorer
 
@@ -54,7 +58,7 @@ class LeastTerm:
             how = "The candidate with the highest number: the least of these products."
             told = [_product(term, unit) for term in self.terms]
         else:
-            how = "All of this holds, rounded."
+            how = f"All of this holds, rounded{' up' * self.up}."
             told = [f"at most {level_in_words(term, choice, facts)}" for term in self.terms]
         joined = [("and " * (place > 0)) + text for place, text in enumerate(told)]
         ends = [","] * (len(told) - 1) + ["."]

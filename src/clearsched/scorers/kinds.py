@@ -35,6 +35,13 @@ SCORERS = Registry(
             "a list of rules: the first that fits counts",
         ),
         ScorerKind(
+            "points",
+            "points",
+            "clearsched.scorers.points:PointSum",
+            "points",
+            "conditions that add points or take some away: the sum counts",
+        ),
+        ScorerKind(
             "trees",
             "trees",
             "clearsched.scorers.trees:TreeSum",

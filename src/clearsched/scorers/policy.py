@@ -16,7 +16,6 @@ from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
 from clearsched.scorers.older import renewed
-from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
 from clearsched.scorers.switch import Switch
 
@@ -169,7 +168,7 @@ def _check_fit(scorer: Scorer, choice: Choice, where: str) -> None:
     Raises:
         ClearschedError: ties in a choice of a level, or a switch between candidates of one decision.
     """
-    if choice.form == "level" and isinstance(scorer, RuleList) and scorer.ties:
+    if choice.form == "level" and getattr(scorer, "ties", None):
         raise ClearschedError(
             f"{where}: ties: they tell which candidate comes first, and this choice has none; leave them out"
         )

@@ -17,16 +17,11 @@ from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_rule, parse_conditions
 from clearsched.scorers.scorer import Facts, Question, known_column
+from clearsched.scorers.ties import MOST, among_equals, read_ties, tie_weights
 
 VALUE = "then"
-MOST = "-"
-"""Before the name of a feature in `ties`: the most of it wins."""
-
 APART = 1e9
 """What lies between two rules with ties whose values differ by 1: no feature makes up for it."""
-
-FINER = 1e-3
-"""The weight of each tie next to the one before it."""
 
 OLDER_VALUES = ("score", "limit_share")
 """What files of the first format call the value of a rule."""
@@ -58,7 +53,7 @@ class RuleList:
         ]
         if not self.ties:
             return Packed(trees=pack([compile_rules(rules)], len(names), where))
-        plus = [(column[name], weight) for name, weight in self._tie_weights]
+        plus = [(column[name], weight) for name, weight in tie_weights(self.ties)]
         steps = [
             {"conditions": conditions, "of": NO_COLUMN, "terms": 0, "value": _apart(value), "plus": plus}
             for conditions, value in rules
@@ -73,14 +68,6 @@ class RuleList:
         """The list with how often its rules apply to the rows float32[n, F], F as in `names`."""
         counts = np.bincount(first_rule(self.rules, features), minlength=len(self.rules))
         return replace(self, shares=tuple(np.round(counts / max(len(features), 1), 4).tolist()))
-
-    @property
-    def _tie_weights(self) -> list[tuple[str, float]]:
-        """Each tie's feature and its weight in the score: far less than what lies between two rules."""
-        return [
-            (tie.removeprefix(MOST), (1.0 if tie.startswith(MOST) else -1.0) * FINER**place)
-            for place, tie in enumerate(self.ties)
-        ]
 
     def to_json(self) -> dict[str, Any]:
         """Each rule as its text, its value and its share; the ties."""
@@ -100,12 +87,8 @@ class RuleList:
             raise ClearschedError(f"{where}: the last rule must be `otherwise`, so that every case has one")
         shares = [entry.get("share") for entry in entries]
         known = all(isinstance(share, int | float) for share in shares)
-        ties = value.get("ties", [])
-        if not isinstance(ties, list) or not all(isinstance(tie, str) for tie in ties):
-            raise ClearschedError(f"{where}: ties: a list of features expected, those of which most wins with a minus")
-        for tie in ties:
-            known_column(tie.removeprefix(MOST), names, f"{where}: ties")
-        return cls(rules, tuple(names), tuple(shares) if known else (), tuple(ties))
+        ties = read_ties(value, names, where)
+        return cls(rules, tuple(names), tuple(shares) if known else (), ties)
 
     def render(self, choice: Question, facts: Facts) -> list[str]:
         """One rule after another; a line where "none of these" stands among them."""
@@ -131,10 +114,7 @@ class RuleList:
     @property
     def among_equals(self) -> str:
         """Who wins among candidates of the same rule, in words."""
-        if not self.ties:
-            return "the first among equals"
-        told = [("most " if tie.startswith(MOST) else "least ") + tie.removeprefix(MOST) for tie in self.ties]
-        return f"among equals the one with the {', then the '.join(told)}"
+        return among_equals(self.ties)
 
     @property
     def none_place(self) -> int:

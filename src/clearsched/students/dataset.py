@@ -96,6 +96,13 @@ def take(choices: Choices, decisions: np.ndarray) -> Choices:
     return Choices(starts=starts, chosen=chosen, **per_row, **per_decision)
 
 
+def thinned(choices: Choices, most: int) -> Choices:
+    """At most `most` of the decisions, evenly taken."""
+    keep = np.zeros(len(choices.chosen), bool)
+    keep[:: max(1, -(-len(keep) // most))] = True
+    return subset(choices, keep)
+
+
 def without_none(choices: Choices) -> Choices:
     """The same decisions without the rows of "none of these", which have no features.
 

@@ -6,7 +6,20 @@ from typing import NamedTuple
 
 from clearsched.registry import Look, Registry
 from clearsched.section import Section
-from clearsched.students.settings import BoostedTreesParams, RuleListParams, RulesFromNothingParams, SwitchParams
+from clearsched.students.settings import (
+    BoostedRulesParams,
+    BoostedTreesParams,
+    FairLimitParams,
+    FigsParams,
+    GreedyRulesParams,
+    IntegerScoreParams,
+    PrunedTreeParams,
+    RuleListParams,
+    RulesFromNothingParams,
+    ShrunkTreeParams,
+    SkopeRulesParams,
+    SwitchParams,
+)
 
 
 class StudentKind(NamedTuple):
@@ -57,6 +70,70 @@ STUDENTS = Registry(
             SwitchParams,
             "two of the other students, and a condition on the load that says which of them schedules now",
             imitates=False,
+        ),
+        StudentKind(
+            "pruned_tree",
+            "pruned tree",
+            Look("#0072B2", "p"),
+            "clearsched.students.pruned_tree",
+            PrunedTreeParams,
+            "one tree, pruned to a few leaves, the best first",
+        ),
+        StudentKind(
+            "figs",
+            "FIGS",
+            Look("#D55E00", "p"),
+            "clearsched.students.figs",
+            FigsParams,
+            "the sum of a few small trees that grow together",
+        ),
+        StudentKind(
+            "shrunk_tree",
+            "shrunk tree",
+            Look("#009E73", "h"),
+            "clearsched.students.shrunk_tree",
+            ShrunkTreeParams,
+            "one small tree whose leaves lean on those around them",
+        ),
+        StudentKind(
+            "greedy_rules",
+            "greedy rules",
+            Look("#E69F00", "h"),
+            "clearsched.students.greedy_rules",
+            GreedyRulesParams,
+            "a list of single conditions, each the one that tells most of what is left",
+        ),
+        StudentKind(
+            "boosted_rules",
+            "boosted rules",
+            Look("#56B4E9", "<"),
+            "clearsched.students.boosted_rules",
+            BoostedRulesParams,
+            "rules of a condition or two that add or take away points",
+        ),
+        StudentKind(
+            "skope_rules",
+            "skope rules",
+            Look("#7A4B12", "<"),
+            "clearsched.students.skope_rules",
+            SkopeRulesParams,
+            "the most precise rules of many small trees, one after another",
+        ),
+        StudentKind(
+            "integer_score",
+            "integer score",
+            Look("#CC79A7", ">"),
+            "clearsched.students.integer_score",
+            IntegerScoreParams,
+            "conditions that give a few whole points each: the most points win",
+        ),
+        StudentKind(
+            "fair_limit",
+            "tree and fair",
+            Look("#000000", ">"),
+            "clearsched.students.fair_limit",
+            FairLimitParams,
+            "a pruned tree chooses, and the level is an equal share, which is not learned",
         ),
     ),
 )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
 
 from clearsched.compiled.trees import LEAF
 from clearsched.scorers.conditions import Rule, as_list
 from clearsched.students.dataset import Dataset, best_rows, subset
+from clearsched.students.flat_trees import FlatTree, from_sklearn
 from clearsched.students.rounding import Columns
 
 MIN_SAMPLES = 20
@@ -46,18 +44,7 @@ def learn(dataset: Dataset, leaves: int) -> list[Rule]:
     return Columns(rows).round_rules(as_list(tree))
 
 
-def from_sklearn(tree: Any) -> dict[str, list]:
-    """A fitted scikit-learn tree as a flat tree; its `x <= t` becomes `x < the next float32`."""
-    return {
-        "feature": np.where(tree.feature < 0, LEAF, tree.feature).tolist(),
-        "threshold": np.nextafter(tree.threshold.astype(np.float32), np.float32(np.inf)).tolist(),
-        "left": np.maximum(tree.children_left, 0).tolist(),
-        "right": np.maximum(tree.children_right, 0).tolist(),
-        "value": tree.value[:, 0, 0].tolist(),
-    }
-
-
-def merge(tree: dict[str, list]) -> dict[str, list]:
+def merge(tree: FlatTree) -> FlatTree:
     """Round the leaves to whole percent; a node whose two leaves are then equal becomes a leaf."""
     merged = {name: list(column) for name, column in tree.items()}
     for node in reversed(range(len(tree["feature"]))):  # children are later nodes

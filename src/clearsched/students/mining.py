@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.trees import LEAF
 from clearsched.decisions.choices import Choices
 from clearsched.problems.problem import Choice
 from clearsched.scorers.conditions import Condition, flatten, holds
 from clearsched.students.dataset import best_rows, ranks, subset, without_none
+from clearsched.students.elimination import elimination_list
+from clearsched.students.flat_trees import from_figs, seeded_ties
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RuleListParams
 
@@ -69,7 +69,7 @@ def _models(real: Choices, choice: Choice, settings: RuleListParams) -> Iterator
         features = real.features[:, columns]
         for target, weight in itertools.product((1.0 / (1 + rank), best), (1.0 / sizes, 1.0 / (1 + rank))):
             yield _figs(features, target, weight, columns, settings)
-        yield [_elimination_list(features, columns, best, even, settings)]
+        yield [elimination_list(features, columns, best, even, settings.max_rules)]
 
 
 def _models_of_none(real: Choices, settings: RuleListParams) -> Iterator[list[dict[str, Any]]]:
@@ -95,64 +95,6 @@ def _figs(
     from imodels import FIGSRegressor
 
     model = FIGSRegressor(max_rules=max(1, settings.max_rules - 1), max_trees=1)
-    with _seeded_ties():
+    with seeded_ties():
         model.fit(features, target, sample_weight=weight)
     return [from_figs(tree, columns) for tree in model.trees_]
-
-
-def from_figs(root: Any, columns: Sequence[int]) -> dict[str, list]:
-    """A tree of imodels' FIGS as a flat tree; its `x <= t` becomes `x < the next float32`."""
-    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
-
-    def add(node: Any) -> int:
-        place, is_leaf = len(tree["feature"]), node.left is None
-        value = float(np.asarray(node.value).ravel()[-1]) if is_leaf else 0.0
-        threshold = 0.0 if is_leaf else float(np.nextafter(np.float32(node.threshold), np.float32(np.inf)))
-        row = (LEAF if is_leaf else columns[node.feature], threshold, 0, 0, value)
-        for column, entry in zip(tree.values(), row, strict=True):
-            column.append(entry)
-        if not is_leaf:
-            tree["left"][place], tree["right"][place] = add(node.left), add(node.right)
-        return place
-
-    add(root)
-    return tree
-
-
-def _elimination_list(
-    features: np.ndarray, columns: Sequence[int], best: np.ndarray, weight: np.ndarray, settings: RuleListParams
-) -> dict[str, list]:
-    """imodels' GreedyRuleList fitted to "not the best": each rule sets aside what is surely not, the rest is chosen.
-
-    The model takes no weights, so a fixed draw of rows makes best and not best equally frequent. A list that peels off
-    the best candidates instead ends after its first rule, since the rows it sets aside first are all of one class.
-    """
-    from imodels import GreedyRuleListClassifier
-
-    drawn = np.random.default_rng(0).choice(len(best), 2 * int(best.sum()), p=weight / weight.sum())
-    model = GreedyRuleListClassifier(max_depth=max(1, settings.max_rules - 1), criterion="entropy")
-    with _seeded_ties():
-        model.fit(features[drawn], 1.0 - best[drawn], feature_names=[f"f{i}" for i in columns])
-    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
-    for rule in model.rules_[:-1]:
-        place = len(tree["feature"])
-        inner = (columns[rule["index_col"]], float(rule["cutoff"]), place + 1, place + 2, 0.0)
-        if not rule["flip"]:  # the rule is x >= cutoff: what meets it is to the right
-            inner = (*inner[:2], place + 2, place + 1, 0.0)
-        for row in (inner, (LEAF, 0.0, 0, 0, -float(rule["val_right"]))):
-            for column, entry in zip(tree.values(), row, strict=True):
-                column.append(entry)
-    for column, entry in zip(tree.values(), (LEAF, 0.0, 0, 0, -float(model.rules_[-1]["val"])), strict=True):
-        column.append(entry)
-    return tree
-
-
-@contextmanager
-def _seeded_ties() -> Iterator[None]:
-    """Seed numpy's global stream for a while: the stumps inside imodels break ties between features by it."""
-    state = np.random.get_state()
-    np.random.seed(0)
-    try:
-        yield
-    finally:
-        np.random.set_state(state)

@@ -5,8 +5,6 @@ A list is read from the top: it is sorted by falling score, so the candidate tha
 
 from __future__ import annotations
 
-import numpy as np
-
 from clearsched.decisions.choices import Choices
 from clearsched.problems.problem import Choice
 from clearsched.scorers.conditions import Rule
@@ -14,7 +12,7 @@ from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
 from clearsched.students import ranking
 from clearsched.students.assembly import assemble, numbered
-from clearsched.students.dataset import subset
+from clearsched.students.dataset import subset, thinned
 from clearsched.students.levels import with_level
 from clearsched.students.mining import mine
 from clearsched.students.rounding import simplify
@@ -38,10 +36,7 @@ def distil(choices: Choices, choice: Choice, settings: RuleListParams) -> RuleLi
     The scores must rank all candidates of a decision, and exp(score - best score) say how good a candidate is next to
     the best: the top choice alone does not say what to do when the best candidate is not there.
     """
-    real = subset(choices, ~choices.trivial)
-    keep = np.zeros(len(real.chosen), bool)
-    keep[:: max(1, -(-len(keep) // MAX_DECISIONS))] = True
-    real = subset(real, keep)
+    real = thinned(subset(choices, ~choices.trivial), MAX_DECISIONS)
     names = names_of(choice)
     if len(real.chosen) == 0:
         return RuleList((Rule((), 0.0),), names)

@@ -55,6 +55,90 @@ class SwitchParams(Section):
     thresholds: int = Field(9, ge=1, le=100, description="of each feature of the load, that are tried")
 
 
+class DistilledParams(Section):
+    """What a person must read of a kind that is fitted to single candidates."""
+
+    features: int = Field(12, ge=1, description="features that it may ask for, at most")
+
+
+class LeavesParams(DistilledParams):
+    """One tree, as the list of its leaves."""
+
+    leaves: int = Field(16, ge=2, le=256, description="leaves, at most")
+    ties: int = Field(
+        2, ge=0, le=10, description="features, at most, by which the best of the candidates of one leaf is told"
+    )
+
+    @property
+    def max_rules(self) -> int:
+        """Rules that the list of leaves may have."""
+        return self.leaves
+
+
+class PrunedTreeParams(LeavesParams):
+    """The pruned tree."""
+
+    target: Literal["place", "best"] = Field(
+        "place", description="what the tree tells of a candidate: its place in the decision, or whether it is the best"
+    )
+
+
+class FairLimitParams(PrunedTreeParams):
+    """The pruned tree beside equal shares."""
+
+
+class ShrunkTreeParams(LeavesParams):
+    """The tree with hierarchical shrinkage."""
+
+    shrinkage: float = Field(
+        20.0, ge=0, description="candidates by which a leaf's value leans on those above it; 0: not at all"
+    )
+
+
+class FigsParams(DistilledParams):
+    """The sum of a few trees."""
+
+    rules: int = Field(16, ge=1, le=256, description="questions in all trees, at most")
+    trees: int = Field(4, ge=1, le=64, description="trees, at most")
+
+
+class GreedyRulesParams(DistilledParams):
+    """The greedy rule list."""
+
+    max_rules: int = Field(8, ge=2, le=100, description="rules in the list, at most")
+    ties: int = Field(
+        2, ge=0, le=10, description="features, at most, by which the best of the candidates of one rule is told"
+    )
+
+
+class SkopeRulesParams(GreedyRulesParams):
+    """The most precise rules of many trees."""
+
+    conditions: int = Field(3, ge=1, le=8, description="conditions of a rule, at most")
+    trees: int = Field(20, ge=1, le=1000, description="trees that the rules come from, each fitted to other decisions")
+    precision: Rate = Field(
+        0.6, description="share of a rule's candidates that are the best, at least; half of those drawn are"
+    )
+    recall: Rate = Field(0.02, description="share of the best candidates that each rule adds, at least")
+
+
+class BoostedRulesParams(DistilledParams):
+    """Boosted rules."""
+
+    rules: int = Field(16, ge=1, le=256, description="rules that are added up, at most")
+    conditions: int = Field(1, ge=1, le=3, description="conditions of a rule, at most")
+
+
+class IntegerScoreParams(DistilledParams):
+    """The score of whole points."""
+
+    conditions: int = Field(8, ge=1, le=50, description="conditions that give points, at most")
+    points: int = Field(5, ge=1, le=10, description="points that a condition adds or takes away, at most")
+    ties: int = Field(
+        2, ge=0, le=10, description="features, at most, by which the best of the candidates of equal points is told"
+    )
+
+
 class LimitTreeParams(Section):
     """The tree that answers the choice of a level, where the problem has one."""
 

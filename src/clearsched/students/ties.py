@@ -11,7 +11,7 @@ import numpy as np
 
 from clearsched.decisions.choices import Choices
 from clearsched.problems.problem import Choice
-from clearsched.scorers.rules import MOST
+from clearsched.scorers.ties import MOST
 from clearsched.students.assembly import Regret
 
 PRICE = 0.002

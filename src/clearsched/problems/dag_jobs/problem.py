@@ -68,7 +68,14 @@ class DagJobs:
                 kept="kept local: the freed executor stays on its job",
                 group="job",
             ),
-            Choice("limit", "level", "How many executors may the job of that stage hold?", FEATURES, unit="executors"),
+            Choice(
+                "limit",
+                "level",
+                "How many executors may the job of that stage hold?",
+                FEATURES,
+                unit="executors",
+                fair=(("jobs_in_system", -1.0),),
+            ),
         )
 
     @cached_property

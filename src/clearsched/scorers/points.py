@@ -1,0 +1,125 @@
+"""Points as scorer: a few conditions that add points or take some away, as people score by hand.
+
+Source of the form: B. Ustun, C. Rudin, Supersparse linear integer models for optimized medical scoring systems, Machine
+Learning 102, 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clearsched.compiled.formulae import CONSTANT, pack_formula
+from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.trees import pack
+from clearsched.errors import ClearschedError
+from clearsched.scorers import words
+from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, compile_rules, parse_conditions
+from clearsched.scorers.scorer import Facts, Question, known_column
+from clearsched.scorers.ties import MOST, among_equals, read_ties, tie_weights
+
+ADD = "add"
+
+APART = 2.0**27
+"""What lies between two sums with ties that differ by 1: no feature makes up for it."""
+
+BASE = 3 * 2.0**37
+"""Added before the points and taken off after them: so large that no sum leaves its binade, and additions are exact."""
+
+MOST_POINTS = 1000
+"""With ties, all points of one sign together; sums beyond would leave that binade."""
+
+
+@dataclass(frozen=True)
+class PointSum:
+    """The sum of the points of all entries whose conditions a row meets.
+
+    Attributes:
+        points: conditions and what they add; an entry without conditions always counts.
+        names: of the columns by which conditions count.
+        ties: who wins among rows of equal sum, as in `RuleList`; with ties, points are whole numbers.
+    """
+
+    points: tuple[Rule, ...]
+    names: tuple[str, ...]
+    ties: tuple[str, ...] = ()
+
+    def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
+        """Flat arrays for the loop: a tree an entry; with ties sums lie far apart, and 0 is below "none of these"."""
+        column = {name: known_column(name, names, where) for name in self.used}
+        times = APART if self.ties else 1.0
+        trees = [
+            compile_rules([Rule(_moved(entry.conditions, self.names, column), times * entry.value), Rule((), 0.0)])
+            for entry in self.points
+        ]
+        if not self.ties:
+            return Packed(trees=pack(trees, len(names), where))
+        trees.append(compile_rules([Rule((), -BASE - APART / 2)]))
+        formula = pack_formula({CONSTANT: BASE, **dict(tie_weights(self.ties))}, names, where)
+        return Packed(formula=formula, trees=pack(trees, len(names), where))
+
+    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """float64[n] of float32[n, F]."""
+        return scores_of(self.pack(names), features)
+
+    def to_json(self) -> dict[str, Any]:
+        """Each entry as its text and what it adds; the ties."""
+        entries = [{"if": entry.text(self.names), ADD: entry.value} for entry in self.points]
+        return {"points": entries} | ({"ties": list(self.ties)} if self.ties else {})
+
+    @classmethod
+    def from_json(cls, value: Any, names: Sequence[str], where: str) -> PointSum:
+        """`points`: a list of objects with `if` and `add`; `ties`: names of features."""
+        entries, here = value["points"], f"{where}.points"
+        if not isinstance(entries, list) or not entries:
+            raise ClearschedError(f"{here}: a list of entries expected, each with `if` and `{ADD}`")
+        points = tuple(_entry(entry, names, f"{here}[{place}]") for place, entry in enumerate(entries))
+        ties = read_ties(value, names, where)
+        sums = [sum(entry.value for entry in points if sign * entry.value > 0) for sign in (1, -1)]
+        if ties and not all(float(entry.value).is_integer() for entry in points):
+            raise ClearschedError(f"{here}: whole numbers expected, since there are ties")
+        if ties and max(map(abs, sums)) > MOST_POINTS:
+            raise ClearschedError(f"{here}: more than {MOST_POINTS} points of one sign in all: with ties, use fewer")
+        return cls(points, tuple(names), ties)
+
+    def render(self, choice: Question, facts: Facts) -> list[str]:
+        """One entry a line."""
+        if choice.form == words.SCORE:
+            how = f"The most points win, {among_equals(self.ties)}."
+        else:
+            how = "The sum of the points, as a share of all, rounded."
+        unit = words.units(choice)
+        lines = words.heading(choice, how, facts)
+        lines.append("")
+        for entry in self.points:
+            told = " and ".join(words.phrase(condition, self.names, unit) for condition in entry.conditions)
+            lines.append(f"  {entry.value:>+6g}  {f'if {told}' if told else 'always'}")
+        return lines
+
+    def complexity(self) -> int:
+        """Conditions and entries, and ties."""
+        return sum(len(entry.conditions) + 1 for entry in self.points) + len(self.ties)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The features of the conditions and ties, in the order of the columns."""
+        asked = {self.names[c.feature] for entry in self.points for c in entry.conditions}
+        asked |= {tie.removeprefix(MOST) for tie in self.ties}
+        return tuple(name for name in self.names if name in asked)
+
+
+def _moved(conditions: Sequence[Condition], names: Sequence[str], column: dict[str, int]) -> tuple[Condition, ...]:
+    """The conditions by the columns of the loop."""
+    return tuple(condition._replace(feature=column[names[condition.feature]]) for condition in conditions)
+
+
+def _entry(entry: Any, names: Sequence[str], where: str) -> Rule:
+    text, value = (entry.get("if", OTHERWISE), entry.get(ADD)) if isinstance(entry, dict) else (None, None)
+    if not isinstance(text, str):
+        raise ClearschedError(f"{where}: if: a text expected")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise ClearschedError(f"{where}: {ADD}: a number expected")
+    return Rule(parse_conditions(text, names, where), value)

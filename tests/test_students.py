@@ -36,7 +36,7 @@ from clearsched.students import limit_tree, load_policy, ranking
 from clearsched.students.assembly import assemble, none_place, numbered
 from clearsched.students.bench import Bench, smallest_good, worse_by
 from clearsched.students.dataset import Dataset, best_rows, ranks, subset, take, without_none
-from clearsched.students.fitting import check_log, distilled
+from clearsched.students.fitting import check_log, distilled, picked
 from clearsched.students.flat_trees import from_sklearn
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.mining import Mined
@@ -53,6 +53,7 @@ from clearsched.students.settings import (
     SamplingParams,
     StudentsParams,
 )
+from clearsched.students.sizes import resized, sizes_of
 from clearsched.students.task import Task
 from random_trees import SIGNS, tree_scores
 from toys import stage, toy_trace, toy_workload
@@ -791,3 +792,28 @@ def test_the_rounds_of_dagger_are_kept_as_partitions(tmp_path):
         "capped_srpt",
         {"train": 2},
     )
+
+
+def test_the_smallest_size_that_does_is_picked():
+    task = task_of("rule_list", Toys(idling=False))
+    costs = {2: 11.0, 4: 10.04, 8: 10.0}
+    fits = {size: replace(task.student(None, None), evidence={"size": size}) for size in costs}
+    assert picked(task, list(costs), lambda size: (fits[size], costs[size])).evidence == {"size": 4}
+    assert picked(task, [8], lambda size: (fits[size], costs[size])).evidence == {"size": 8}
+
+
+def test_sizes_are_those_of_the_kind_or_of_params():
+    common = StudentsParams()
+    assert sizes_of(common, "rule_list") == [None]
+    smallest = common.model_copy(update={"pick": "smallest"})
+    assert sizes_of(smallest, "rule_list") == list(common.pareto.sizes) and sizes_of(smallest, "switch") == [None]
+    assert resized("rule_list", RuleListParams(), 3).max_rules == 3
+    with pytest.raises(ClearschedError, match=r"^switch: this kind of student has no size$"):
+        resized("switch", None, 3)
+    with pytest.raises(ClearschedError, match=r"^rule_list: max_rules: 1000: "):
+        resized("rule_list", RuleListParams(), 1000)
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in STUDENTS.values() if kind.size])
+def test_every_size_is_a_setting(kind):
+    assert STUDENTS[kind].size in STUDENTS[kind].settings.model_fields

@@ -33,13 +33,16 @@ def fit(
     student: Annotated[
         list[Path] | None, typer.Option(help="A student that is fitted already, for a kind made of several: repeat it.")
     ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Rules, leaves or trees, as the kind counts; default: what params say.", min=1)
+    ] = None,
 ) -> None:
     """Fit a student on the decision log; writes its JSON and its text."""
     from clearsched import students
     from clearsched.params import load_stage
 
     settings = load_stage(params, "students")
-    students.fit(settings, kind, trace, workloads, tuned, teacher, decisions, out, student or ())
+    students.fit(settings, kind, trace, workloads, tuned, teacher, decisions, out, student or (), size)
 
 
 @app.command()

@@ -23,10 +23,12 @@ def fit(
     decisions: Path,
     out_dir: Path,
     others: Sequence[Path] = (),
+    size: int | None = None,
 ) -> Path:
     """Fit the student of a kind; write <kind>.json and <kind>.txt to `out_dir`, and the decisions of its own rollouts.
 
-    `others`: students that are fitted already, for a kind that is made of them.
+    `others`: students that are fitted already, for a kind that is made of them. `size`: in place of that of
+    params.
 
     Returns:
         The JSON file.
@@ -36,7 +38,7 @@ def fit(
     """
     from clearsched.students.fitting import fit_one
 
-    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others)
+    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others, size)
 
 
 def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolicy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,15 +20,19 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
 from clearsched.search.safety import in_words
-from clearsched.students.bench import JOINED, Bench
+from clearsched.students.bench import JOINED, Bench, smallest_good
 from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.refining import refine
+from clearsched.students.sizes import resized, sizes_of
 from clearsched.students.task import Task
 
 TRIAL_EPISODES = 32
 """Training episodes on which the variants of a fit are compared in closed loop, at most; streams are joined."""
+
+SHARED = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "sampling", "refine", "pareto", "pick")
+"""What a fit reads of the section `students` beside the section of its kind."""
 
 DIGITS = 6
 """Digits of the measure that a student's file tells."""
@@ -44,11 +48,11 @@ def fit_one(
     decisions: Path,
     out_dir: Path,
     others: Sequence[Path] = (),
+    size: int | None = None,
 ) -> Path:
     """See `clearsched.students.fit`."""
     from clearsched.decisions.experts import load_expert  # it brings torch
 
-    learn: Learn = load(f"{STUDENTS[kind].module}:learn")
     problem = find_problem(params.problem)
     instance = problem.open(trace, workloads)
     check_log(decisions, problem, instance, workloads)
@@ -58,20 +62,47 @@ def fit_one(
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
     visits = out_dir / f"{kind}_visits"
     visits.mkdir(parents=True, exist_ok=True)
-    student = refined(task, distilled(task, learn, expert, later, visits))
+    sizes = [size] if size else sizes_of(params.students, kind)
+    student = picked(task, sizes, partial(fit_size, task, expert=expert, episodes=later, visits=visits))
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
     inputs |= {path.stem: path for path in others}
-    names = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "sampling", "refine")
-    settings = {
-        name: value for name, value in params.students.model_dump(mode="json").items() if name in (kind, *names)
-    }
+    settings = params.students.model_dump(mode="json", include={kind, *SHARED})
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"
+
+
+def picked(
+    task: Task, sizes: Sequence[int | None], fit: Callable[[int | None], tuple[ScoredPolicy, float]]
+) -> ScoredPolicy:
+    """The student of the smallest size that is nearly as good as the best; `sizes` in growing order."""
+    fits = [((size, student), cost) for size in sizes for student, cost in [fit(size)]]
+    within = task.common.pareto.within
+    (size, student), _ = smallest_good(fits, within)
+    if len(fits) > 1:
+        _tell(task, f"of {len(fits)} sizes {size} is the smallest within {100 * within:g} % of the best")
+    return student
+
+
+def fit_size(
+    task: Task, size: int | None, expert: Any, episodes: Sequence[Episode], visits: Path
+) -> tuple[ScoredPolicy, float]:
+    """The student of a size, and its cost on the episodes that it was chosen on.
+
+    Raises:
+        ClearschedError: the kind has no size, or not this one.
+    """
+    learn: Learn = load(f"{STUDENTS[task.name].module}:learn")
+    task = replace(task, settings=resized(task.name, task.settings, size))
+    folder = visits if size is None else visits / f"size={size}"
+    student, cost = refined(task, distilled(task, learn, expert, episodes, folder))
+    name = STUDENTS[task.name].size
+    told = {"size": getattr(task.settings, name)} if name else {}
+    return replace(student, evidence={**student.evidence, **told}), cost
 
 
 def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others: Sequence[Path] = ()) -> Task:
@@ -120,8 +151,8 @@ def distilled(
     return _with_evidence(student, task.dataset, {f"validation_{task.bench.measure.name}": values})
 
 
-def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
-    """The student after refinement in closed loop; its file tells what each step came to."""
+def refined(task: Task, student: ScoredPolicy) -> tuple[ScoredPolicy, float]:
+    """The student after refinement in closed loop, and its cost; its file tells what each step came to."""
     found = refine(task, student, task.common.refine)
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
     if found.safety is not None:
@@ -133,7 +164,8 @@ def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
             task, f"refined with {found.evaluations:,.0f} other sets of numbers: {was} became {now} on unseen episodes"
         )
     told = {f"refined_{task.bench.measure.name}": values}
-    return _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
+    student = _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
+    return student, found.costs[found.chosen]
 
 
 def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any]) -> ScoredPolicy:

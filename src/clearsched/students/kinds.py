@@ -31,6 +31,7 @@ class StudentKind(NamedTuple):
     module: str  # with `learn(task: students.task.Task) -> ScoredPolicy`
     settings: type[Section]  # the model of its section of `students` in params
     summary: str
+    size: str = ""  # the setting that says how much of it there is to read; empty for a kind without one
     imitates: bool = True  # whether it learns from decisions, so that those of its own rollouts are worth asking for
 
 
@@ -44,6 +45,7 @@ STUDENTS = Registry(
             "clearsched.students.rule_list",
             RuleListParams,
             "rules read from the top: the first that fits gives a candidate its score",
+            size="max_rules",
         ),
         StudentKind(
             "boosted_trees",
@@ -52,6 +54,7 @@ STUDENTS = Registry(
             "clearsched.students.boosted_trees",
             BoostedTreesParams,
             "shallow trees whose sum ranks the candidates",
+            size="trees",
         ),
         StudentKind(
             "rules_from_nothing",
@@ -60,6 +63,7 @@ STUDENTS = Registry(
             "clearsched.students.rules_from_nothing",
             RulesFromNothingParams,
             "the control of the rule list: its refinement without a teacher's rules to begin with",
+            size="max_rules",
             imitates=False,
         ),
         StudentKind(
@@ -78,6 +82,7 @@ STUDENTS = Registry(
             "clearsched.students.pruned_tree",
             PrunedTreeParams,
             "one tree, pruned to a few leaves, the best first",
+            size="leaves",
         ),
         StudentKind(
             "figs",
@@ -86,6 +91,7 @@ STUDENTS = Registry(
             "clearsched.students.figs",
             FigsParams,
             "the sum of a few small trees that grow together",
+            size="rules",
         ),
         StudentKind(
             "shrunk_tree",
@@ -94,6 +100,7 @@ STUDENTS = Registry(
             "clearsched.students.shrunk_tree",
             ShrunkTreeParams,
             "one small tree whose leaves lean on those around them",
+            size="leaves",
         ),
         StudentKind(
             "greedy_rules",
@@ -102,6 +109,7 @@ STUDENTS = Registry(
             "clearsched.students.greedy_rules",
             GreedyRulesParams,
             "a list of single conditions, each the one that tells most of what is left",
+            size="max_rules",
         ),
         StudentKind(
             "boosted_rules",
@@ -110,6 +118,7 @@ STUDENTS = Registry(
             "clearsched.students.boosted_rules",
             BoostedRulesParams,
             "rules of a condition or two that add or take away points",
+            size="rules",
         ),
         StudentKind(
             "skope_rules",
@@ -118,6 +127,7 @@ STUDENTS = Registry(
             "clearsched.students.skope_rules",
             SkopeRulesParams,
             "the most precise rules of many small trees, one after another",
+            size="max_rules",
         ),
         StudentKind(
             "integer_score",
@@ -126,6 +136,7 @@ STUDENTS = Registry(
             "clearsched.students.integer_score",
             IntegerScoreParams,
             "conditions that give a few whole points each: the most points win",
+            size="conditions",
         ),
         StudentKind(
             "fair_limit",
@@ -134,6 +145,7 @@ STUDENTS = Registry(
             "clearsched.students.fair_limit",
             FairLimitParams,
             "a pruned tree chooses, and the level is an equal share, which is not learned",
+            size="leaves",
         ),
     ),
 )

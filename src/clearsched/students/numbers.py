@@ -11,6 +11,8 @@ import numpy as np
 from clearsched.compiled.cap_terms import TIMES
 from clearsched.compiled.trees import LEAF
 from clearsched.problems.programs import Number, rounded
+from clearsched.scorers.conditions import Rule
+from clearsched.scorers.points import PointSum
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
@@ -73,6 +75,8 @@ def _part(scorer: Scorer, columns: Columns, level: bool) -> Part:
     """What of a scorer is searched for; a kind that is not known here stays as it is."""
     if isinstance(scorer, RuleList):
         return _of_rules(scorer, columns, level)
+    if isinstance(scorer, PointSum):
+        return _of_points(scorer, columns)
     if isinstance(scorer, TreeSum):
         return _of_trees(scorer)
     if isinstance(scorer, StepList):
@@ -81,21 +85,9 @@ def _part(scorer: Scorer, columns: Columns, level: bool) -> Part:
 
 
 def _of_rules(rules: RuleList, columns: Columns, level: bool) -> Part:
-    """The thresholds, and of a level the values too; the scores of candidates only tell the order of the rules.
-
-    A flag has one threshold.
-    """
-    places = [
-        (place, number)
-        for place, rule in enumerate(rules.rules)
-        for number, condition in enumerate(rule.conditions)
-        if not columns.is_flag(condition.feature)
-    ]
-    numbers = []
-    for place, number in places:
-        condition = rules.rules[place].conditions[number]
-        name = f"rule {place + 1}: {rules.names[condition.feature]}"
-        numbers.append(_threshold(name, condition.threshold, columns.is_whole(condition.feature)))
+    """The thresholds, and of a level the values too; the scores of candidates only tell the order of the rules."""
+    numbers, moved = _of_conditions(rules.rules, rules.names, columns)
+    thresholds = len(numbers)
     if level:
         numbers += [
             Number(f"rule {place + 1}: then", rule.value, LEVEL_STEP, 0.01, 1.0)
@@ -103,22 +95,50 @@ def _of_rules(rules: RuleList, columns: Columns, level: bool) -> Part:
         ]
 
     def filled(values: Sequence[float]) -> RuleList:
-        moved = dict(zip(places, map(rounded, values), strict=False))
-        found = [
-            rule._replace(
-                conditions=tuple(
-                    condition._replace(threshold=moved.get((place, number), condition.threshold))
-                    for number, condition in enumerate(rule.conditions)
-                )
-            )
-            for place, rule in enumerate(rules.rules)
-        ]
+        found = moved(values[:thresholds])
         if level:
-            levels = values[len(places) :]
+            levels = values[thresholds:]
             found = [rule._replace(value=rounded(value)) for rule, value in zip(found, levels, strict=True)]
         return RuleList(tuple(found), rules.names, ties=rules.ties)
 
     return Part(numbers, filled)
+
+
+def _of_points(points: PointSum, columns: Columns) -> Part:
+    """The thresholds: points are whole numbers, and few."""
+    numbers, moved = _of_conditions(points.points, points.names, columns)
+    return Part(numbers, lambda values: replace(points, points=tuple(moved(values))))
+
+
+def _of_conditions(
+    rules: Sequence[Rule], names: Sequence[str], columns: Columns
+) -> tuple[list[Number], Callable[[Sequence[float]], list[Rule]]]:
+    """The thresholds of rules, and the rules with other ones; a flag has one threshold."""
+    places = [
+        (place, number)
+        for place, rule in enumerate(rules)
+        for number, condition in enumerate(rule.conditions)
+        if not columns.is_flag(condition.feature)
+    ]
+    numbers = []
+    for place, number in places:
+        condition = rules[place].conditions[number]
+        name = f"rule {place + 1}: {names[condition.feature]}"
+        numbers.append(_threshold(name, condition.threshold, columns.is_whole(condition.feature)))
+
+    def moved(values: Sequence[float]) -> list[Rule]:
+        found = dict(zip(places, map(rounded, values), strict=True))
+        return [
+            rule._replace(
+                conditions=tuple(
+                    condition._replace(threshold=found.get((place, number), condition.threshold))
+                    for number, condition in enumerate(rule.conditions)
+                )
+            )
+            for place, rule in enumerate(rules)
+        ]
+
+    return numbers, moved
 
 
 def _threshold(name: str, value: float, whole: bool) -> Number:

@@ -185,6 +185,16 @@ class RefineParams(Section):
         return 1
 
 
+class ParetoParams(Section):
+    """How much there is to read, against what it is worth: the same kind in several sizes."""
+
+    kinds: tuple[str, ...] = Field(("rule_list",), description="kinds of student that `snakemake students_pareto` fits")
+    sizes: tuple[Count, ...] = Field(
+        (2, 3, 4, 6, 8, 12, 16, 24, 32), min_length=1, description="sizes: rules, leaves, trees, as the kind counts"
+    )
+    within: Rate = Field(0.005, description="share of the best size's cost by which a smaller one may be worse")
+
+
 class StudentsParams(Section):
     """The policies that a person can read."""
 
@@ -196,6 +206,11 @@ class StudentsParams(Section):
     )
     dagger_episodes: Count = Field(8, description="training episodes of a round")
     sampling: SamplingParams = SamplingParams()
+    pareto: ParetoParams = ParetoParams()
+    pick: Literal["own", "smallest"] = Field(
+        "own",
+        description="own: the size that each kind's section says; smallest: the smallest of `pareto.sizes` that does",
+    )
     limit_tree: LimitTreeParams = LimitTreeParams()
     limit_caps: LimitCapsParams = LimitCapsParams()
     refine: RefineParams = RefineParams()

@@ -116,6 +116,21 @@ def test_the_log_has_the_documented_schema_with_units(files):
     assert set(metadata["inputs"]) == {"trace", "workloads"}
 
 
+def test_rewards_add_up_to_what_the_episode_lost(files):
+    """From its first decision, at time 0, an episode loses the sum of its completion times."""
+    table = pq.read_table(files[2], filters=[("choice", "==", "stage")]).to_pandas()
+    decisions = table.drop_duplicates(["split", "episode", "decision"])
+    instance = PROBLEM.open(*files[:2])
+    ran = instance.simulate(heuristic("capped_srpt").compiled, instance.split("train", 3))
+    for episode, outcome in enumerate(ran):
+        rows = decisions[(decisions.split == "train") & (decisions.episode == episode)]
+        lost = outcome.cost_to_go(rows.time_s.to_numpy(), np.inf)
+        np.testing.assert_array_equal(rows["return"], lost)
+        np.testing.assert_allclose(rows.reward[::-1].cumsum()[::-1], lost)
+        assert rows["return"].iloc[0] == pytest.approx(-sum(outcome.completion_ms - outcome.arrival_ms) / 1000)
+    assert decisions["return"].notna().all() and (decisions.reward <= 0).all()
+
+
 @pytest.mark.parametrize("choice", ["stage", "limit"])
 def test_every_decision_has_one_choice_and_whole_probability(tmp_path, wavering, choice):
     choices = read_choices(write(tmp_path / "log.parquet", wavering), PROBLEM, choice)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,21 +21,23 @@ from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.problem import NONE, Measure
 from clearsched.scorers.conditions import Condition, Rule
-from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.steps import Step, StepList
+from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.text import render
 from clearsched.scorers.trees import TreeSum
 from clearsched.search import safety
-from clearsched.students import limit_caps
+from clearsched.students import limit_caps, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
-from clearsched.students.refining import Refinement, refine
+from clearsched.students.numbers import Refinement
+from clearsched.students.refining import refine
 from clearsched.students.restructuring import structures
 from clearsched.students.rounding import Columns
 from clearsched.students.rule_list import distil
-from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams
+from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams, SwitchParams
 from clearsched.students.task import Task
 from clearsched.students.ties import find_ties, order_of, ordering
 from toys import stage, toy_trace, toy_workload
@@ -242,7 +246,10 @@ def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
     bound = SimpleNamespace(name="bound", run=lambda instance, episodes, **record: [outcome] * len(episodes))
     strict = replace(task, bench=replace(task.bench, baseline=bound))
     found = refine(strict, student, RefineParams(rounds=1, evaluations=20))
-    assert found.policy.scorers == student.scorers and len(found.refused) == len(found.costs)
+    assert found.policy.scorers == student.scorers and found.safety is not None
+    assert len(found.safety.refused) == len(found.costs)
+    lines = safety.in_words(found.safety, "what was distilled")
+    assert len(lines) == len(found.costs) + 1 and lines[-1].startswith("none is safe: what was distilled is kept")
     assert found.policy.evidence["stress"]["worst"] > safety.LIMIT
 
 
@@ -344,3 +351,74 @@ def test_streams_are_joined_and_batches_are_not() -> None:
     batches = instance.split("train", 3)
     assert instance.joined(batches, 2) == batches
     assert [len(outcome.jct_s) for outcome in student_of(LEAST_WORK).run(instance, [both, alone])] == [6, 3]
+
+
+# Strategies that compete ---------------------------------------------------------------------------------------------
+
+JOBS = NAMES.index("jobs_in_system")
+
+
+def small_first(crowded: bool) -> ScoredPolicy:
+    """Small jobs first where five jobs or more wait, or where fewer do; else the large ones."""
+    wrong = Condition(JOBS, crowded, 5.0)
+    rules = [
+        Rule((wrong, Condition(WORK, False, 5.0)), 4.0),
+        Rule((wrong, Condition(WORK, False, 2.0)), 3.0),
+        Rule((wrong,), 0.0),
+        Rule((Condition(WORK, True, 2.0),), 2.0),
+        Rule((Condition(WORK, True, 5.0),), 1.0),
+        Rule((), 0.0),
+    ]
+    return student_of(RuleList(tuple(rules), NAMES))
+
+
+def switching(students: Sequence[ScoredPolicy], thresholds: int = 7) -> Task:
+    generator = np.random.default_rng(0)
+    features = np.zeros((300, len(NAMES)), np.float32)
+    features[:, WORK] = generator.choice([1.0, 3.0, 9.0], 300)
+    features[:, JOBS] = np.repeat(generator.integers(1, 9, 100), 3)
+    task = task_of(choices_of(features, 3, features[:, WORK]))
+    others = {str(place): student for place, student in enumerate(students)}
+    return replace(task, name="switch", settings=SwitchParams(thresholds=thresholds), others=others)
+
+
+def test_a_switch_takes_each_strategy_where_it_is_the_better_one() -> None:
+    task = switching([small_first(crowded=True), small_first(crowded=False)])
+    found = switch.learn(task)
+    scorer = found.scorers["stage"]
+    assert isinstance(scorer, Switch) and isinstance(found.scorers["limit"], Switch)
+    assert scorer.cases[0].condition == Condition(JOBS, True, 5.0)
+    assert cost(task, found) == cost(task, student_of(LEAST_WORK))
+    text = render(found)
+    assert "if jobs_in_system < 5 jobs:" in text and "otherwise:" in text
+
+
+def test_where_no_switch_pays_the_better_student_stands_alone() -> None:
+    task = switching([student_of(RuleList((Rule((), 0.0),), NAMES)), student_of(LEAST_WORK)])
+    assert switch.learn(task).scorers["stage"] == LEAST_WORK
+
+
+def test_levels_are_rounded_in_one_way() -> None:
+    caps = StepList((Step((), value=1.0),), NAMES)
+    first, second = small_first(crowded=True), small_first(crowded=False)
+    task = switching([first, replace(second, scorers={**second.scorers, "limit": caps})])
+    found = switch.learn(task)
+    assert found.rounds_up
+    rows = np.zeros((2, len(NAMES)), np.float32)
+    rows[:, JOBS] = [1, 8]
+    assert np.ceil(found.level_share(rows)).tolist() == [1, 1]
+
+
+def test_what_cannot_compete_is_told() -> None:
+    with pytest.raises(ClearschedError, match=r"^switch: two students or more expected, not 1: give --student twice$"):
+        switch.learn(switching([student_of(LEAST_WORK)]))
+    idle = replace(student_of(LEAST_WORK), none=True)
+    with pytest.raises(ClearschedError, match=r"^switch: some of the students may answer none and others not"):
+        switch.learn(switching([student_of(LEAST_WORK), idle]))
+
+
+def test_a_switch_between_candidates_is_refused(tmp_path: Path) -> None:
+    between = Switch((Case(Condition(WORK, True, 5.0), LEAST_WORK), Case(None, LEAST_WORK)), NAMES)
+    replace(student_of(LEAST_WORK), scorers={"stage": between, "limit": LEAST_WORK}).write(tmp_path / "bad.json")
+    with pytest.raises(ClearschedError, match="switch: job_work_left_s differs between the candidates of a decision"):
+        load_policy(tmp_path / "bad.json")

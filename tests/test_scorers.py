@@ -38,6 +38,7 @@ from clearsched.scorers.points import PointSum
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
 from clearsched.scorers.steps import Step, StepList
+from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.trees import TreeSum
 from random_trees import COLUMNS, grid_rows, random_tree, tree_scores, walk
 
@@ -53,6 +54,8 @@ NAMES = tuple(feature.name for feature in FEATURES)
 RANK = Choice("pick", "rank", "Which item?", FEATURES, none="wait")
 LEVEL = Choice("amount", "level", "How many machines?", FEATURES, unit="machines")
 IN_LOOP = list(SCORERS)
+RULES = {"rules": [{"if": "otherwise", "then": 1}]}
+STEPS = {"steps": [{"if": "otherwise", "then": 1}]}
 
 
 def random_scorer(kind: str, rng: np.random.Generator) -> Scorer:
@@ -100,6 +103,17 @@ def random_scorer(kind: str, rng: np.random.Generator) -> Scorer:
     if kind == "trees":
         order = tuple(NAMES[i] for i in rng.permutation(COLUMNS))
         return TreeSum(tuple(random_tree(rng, depth) for depth in (3, 2, 3, 0)), order)
+    if kind == "switch":
+        asked = [Condition(int(rng.integers(COLUMNS)), bool(rng.integers(2)), 1.0) for _ in range(2)]
+        tied = replace(random_scorer("rules", rng), shares=(), ties=("-work_s", "rank"))
+        return Switch(
+            (
+                Case(asked[0], random_scorer("rules", rng)),
+                Case(asked[1], tied),
+                Case(None, random_scorer("trees", rng)),
+            ),
+            NAMES,
+        )
     if kind == "cap_terms":
         terms = [{"times": float(rng.random() * 3), NAMES[i]: float(rng.integers(1, 4)) / 2} for i in range(3)]
         return LeastTerm((*terms, {"times": 1.5}))
@@ -134,10 +148,14 @@ def by_hand(scorer: Scorer, row: np.ndarray) -> float:
             ):
                 first = cap if step.value is None else step.value
                 return first + sum(weight * value[name] for name, weight in step.plus.items())
+    if isinstance(scorer, Switch):
+        for condition, case in scorer.cases:
+            if condition is None or (value[NAMES[condition.feature]] < condition.threshold) == condition.below:
+                return by_hand(case, row)
     if isinstance(scorer, RuleList):
         for rule in scorer.rules:
             if all((value[NAMES[c.feature]] < c.threshold) == c.below for c in rule.conditions):
-                return rule.value
+                return by_ties(scorer, rule.value, value)
     if isinstance(scorer, PointSum):
         return sum(
             entry.value
@@ -148,6 +166,15 @@ def by_hand(scorer: Scorer, row: np.ndarray) -> float:
         return walk(list(scorer.trees), np.array([value[name] for name in scorer.names], np.float32))
     assert isinstance(scorer, LeastTerm)
     return min(product(term, value) for term in scorer.terms)
+
+
+def by_ties(scorer: RuleList, first: float, value: Mapping[str, float]) -> float:
+    """A rule's value, far from those of others where there are ties."""
+    if not scorer.ties:
+        return first
+    signs = {tie: 1.0 if tie.startswith("-") else -1.0 for tie in scorer.ties}
+    finer = [signs[tie] * 1e-3**place * value[tie.removeprefix("-")] for place, tie in enumerate(scorer.ties)]
+    return 1e9 * (first if first > 0 else first - 0.5) + sum(finer)
 
 
 def product(term: Mapping[str, float], value: Mapping[str, float]) -> float:
@@ -372,6 +399,17 @@ def test_a_feature_of_another_problem_is_refused() -> None:
         ({"network": [{}], "features": ["age_s"]}, r"^here\.network\[0\]: lists of numbers `weights` and `bias`"),
         ({"network": [{"weights": [[1]], "bias": 0}], "features": ["age_s"]}, r"network\[0\]: weights of 1 rows"),
         ({"network": [{"weights": [[math.inf]], "bias": [0]}], "features": ["age_s"]}, "a number is not finite"),
+        ({"switch": []}, r"^here\.switch: a list of cases expected"),
+        ({"switch": [{"if": "size < 1"}]}, r"^here\.switch\[0\]: an object with the text `if` and the scorer `use`"),
+        ({"switch": [{"if": "size < 1", "use": RULES}]}, r"^here\.switch: the last case, and no other, must be"),
+        (
+            {"switch": [{"if": "size < 1 and rank < 2", "use": RULES}]},
+            r"\.if: one condition expected, not 2",
+        ),
+        ({"switch": [{"if": "siz < 1", "use": RULES}]}, "unknown feature 'siz'; did you mean size"),
+        ({"switch": [{"if": "otherwise", "use": {"weights": {"ages": 1}}}]}, "unknown feature 'ages'"),
+        ({"switch": [{"if": "size < 1", "use": 1}, {"if": "otherwise", "use": RULES}]}, "a formula or network can't"),
+        ({"switch": [{"if": "size < 1", "use": STEPS}, {"if": "otherwise", "use": RULES}]}, "one case rounds up"),
         ({"rules": [{"if": "otherwise", "then": math.nan}]}, r"^here\.rules\[0\]: then: a number expected"),
         ({"rules": [{"if": "otherwise", "then": True}]}, r"^here\.rules\[0\]: then: a number expected"),
     ],

@@ -11,12 +11,15 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow.dataset
 import pytest
 
 from clearsched import students
 from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.compiled.trees import pack
 from clearsched.decisions.choices import Choices
+from clearsched.decisions.experts import load_expert
+from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
@@ -32,13 +35,14 @@ from clearsched.scorers.text import render
 from clearsched.students import limit_tree, load_policy, ranking
 from clearsched.students.assembly import assemble, none_place, numbered
 from clearsched.students.bench import Bench, smallest_good, worse_by
-from clearsched.students.dataset import Dataset, best_rows, ranks, subset, without_none
-from clearsched.students.fitting import check_log, improve
+from clearsched.students.dataset import Dataset, best_rows, ranks, subset, take, without_none
+from clearsched.students.fitting import check_log, distilled
 from clearsched.students.flat_trees import from_sklearn
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.mining import Mined
 from clearsched.students.neighbours import neighbours
 from clearsched.students.rounding import Columns, simplify
+from clearsched.students.sampling import importance, sampled
 from clearsched.students.settings import (
     BoostedTreesParams,
     LimitCapsParams,
@@ -46,6 +50,7 @@ from clearsched.students.settings import (
     RankingParams,
     RuleListParams,
     RulesFromNothingParams,
+    SamplingParams,
     StudentsParams,
 )
 from clearsched.students.task import Task
@@ -155,7 +160,7 @@ def task_of(kind: str, instance: Toys) -> Task:
 def fit_both(instance: Toys, folder: Path) -> Fitted:
     for kind in SETTINGS:
         task = task_of(kind, instance)
-        student = improve(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
+        student = distilled(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
         student.write(folder / f"{kind}.json")
         (folder / f"{kind}.txt").write_text(render(student))
     return Fitted(task_of("rule_list", instance), folder)
@@ -717,7 +722,7 @@ def test_a_problem_with_a_rank_choice_alone_is_learned(kind, tmp_path):
     dataset = Dataset(rank, None, 0, problem.choices)
     common = StudentsParams(dagger_rounds=0, dagger_episodes=1)
     task = Task(kind, problem, dataset, bench, SETTINGS[kind], common, 1)
-    student = improve(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
+    student = distilled(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
     right = [rows[student.scores(rows).argmax()] == rows.min() for rows in (features[a : a + 4] for a in starts[:-1])]
     assert np.mean(right) > 0.5
     assert student.evidence["validation_patients"][0] > 0
@@ -728,3 +733,61 @@ def test_a_problem_with_a_rank_choice_alone_is_learned(kind, tmp_path):
     assert "stay_d" in render(student) and "executors" not in render(student)
     with pytest.raises(ClearschedError, match="beds has no choice of a level"):
         student.level_share(features)
+
+
+# What a fit learns from ----------------------------------------------------------------------------------------------
+
+
+def some_choices() -> Choices:
+    """Three decisions: one row; two near ties; three, one of which is far behind."""
+    score = np.array([0.0, -1.0, -1.1, -0.1, -4.1, -0.2])
+    starts = np.array([0, 1, 3, 6])
+    features = np.arange(6, dtype=np.float32)[:, None]
+    ids = np.array([0, 0, 1, 0, 1, 2])
+    return Choices(
+        features, starts, np.array([0, 1, 3]), ids, ids, score, score, *np.arange(6).reshape(2, 3), np.zeros(3)
+    )
+
+
+def test_decisions_are_taken_in_any_order_and_several_times():
+    taken = take(some_choices(), np.array([2, 0, 2]))
+    assert taken.features[:, 0].tolist() == [3, 4, 5, 0, 3, 4, 5]
+    assert taken.starts.tolist() == [0, 3, 4, 7] and taken.chosen.tolist() == [0, 3, 4]
+    assert taken.episode.tolist() == [2, 0, 2] and taken.decision.tolist() == [5, 3, 5]
+
+
+def test_a_choice_matters_as_much_as_its_worst_answer_is_worse():
+    np.testing.assert_allclose(importance(some_choices()), [0.0, 0.1, 4.0])
+    unable = some_choices()._replace(score=np.array([0.0, -np.inf, -1.0, -0.1, -4.1, -0.2]))
+    np.testing.assert_allclose(importance(unable), [0.0, 0.0, 4.0])
+
+
+def test_a_budget_keeps_whole_decisions_and_importance_draws_those_that_matter():
+    dataset = Dataset(some_choices(), None, 1, PROBLEM.choices)
+    assert sampled(dataset, SamplingParams(), 1) == dataset
+    two = sampled(dataset, SamplingParams(decisions=2), 1).rank
+    assert len(two.chosen) == 2 and len(set(two.episode.tolist())) == 2
+    assert set(two.sizes.tolist()) <= {1, 2, 3}
+    drawn = sampled(dataset, SamplingParams(decisions=1000, by="importance"), 1).rank
+    assert 0 not in drawn.episode
+    assert np.mean(drawn.episode == 2) == pytest.approx(4.0 / 4.1, abs=0.02)
+
+
+def test_the_rounds_of_dagger_are_kept_as_partitions(tmp_path):
+    instance = Toys(idling=False)
+    task = task_of("boosted_trees", instance)
+    task = replace(task, common=task.common.model_copy(update={"dagger_rounds": 2, "dagger_episodes": 2}))
+    expert = load_expert(PROBLEM, "capped_srpt")
+    student = distilled(
+        task, load(f"{STUDENTS['boosted_trees'].module}:learn"), expert, instance.split("train"), tmp_path
+    )
+    assert len(student.evidence["validation_jct_s"]) == 3
+    rounds = pyarrow.dataset.dataset(tmp_path, partitioning="hive").to_table().to_pandas()
+    assert sorted(rounds["round"].unique()) == [1, 2]
+    assert rounds["return"].notna().all()
+    metadata = read_metadata(tmp_path / "round=1" / "decisions.parquet")
+    assert (metadata["actor"], metadata["expert"], metadata["episodes"]) == (
+        "boosted_trees",
+        "capped_srpt",
+        {"train": 2},
+    )

@@ -40,6 +40,7 @@ BYTE_IDENTICAL = (
     "students/rule_list.txt",
     "students/boosted_trees.json",
     "students/boosted_trees.txt",
+    "students/boosted_trees_visits/round=1/decisions.parquet",
     "evaluation/comparison.txt",
     "evaluation/metrics.json",
 )

@@ -16,6 +16,7 @@ for STUDENT in STUDENTS:
             teacher="<results>/teacher/teacher.safetensors",
             settings="<results>/teacher/teacher.json",
             decisions="<results>/decisions/decisions.parquet",
+            others=expand("<results>/students/{student}.json", student=or_exit(made_of, PARAMS, STUDENT)),
             code=code_of(f"students_fit_{STUDENT}"),
         output:
             policy=f"<results>/students/{STUDENT}.json",
@@ -25,6 +26,7 @@ for STUDENT in STUDENTS:
                 category="Rules",
                 labels={"student": STUDENT.replace("_", " "), **LABELS},
             ),
+            visits=directory(f"<results>/students/{STUDENT}_visits"),
         log:
             f"<logs>/students_fit_{STUDENT}.log",
         benchmark:
@@ -36,9 +38,10 @@ for STUDENT in STUDENTS:
         params:
             kind=STUDENT,
             folder=lambda wildcards, output: Path(output.policy).parent,
+            others=lambda wildcards, input: [part for path in input.others for part in ("--student", path)],
         message:
             "fit of the student {params.kind}"
         shell:
             "clearsched students fit {params.kind} --params {input.params:q} --trace {input.trace:q}"
             " --workloads {input.workloads:q} --tuned {input.tuned:q} --teacher {input.teacher:q}"
-            " --decisions {input.decisions:q} --out {params.folder:q} > {log:q} 2>&1"
+            " --decisions {input.decisions:q} {params.others:q} --out {params.folder:q} > {log:q} 2>&1"

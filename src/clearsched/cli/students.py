@@ -30,12 +30,16 @@ def fit(
     teacher: TeacherFile,
     decisions: DecisionsFile,
     out: OutFolder,
+    student: Annotated[
+        list[Path] | None, typer.Option(help="A student that is fitted already, for a kind made of several: repeat it.")
+    ] = None,
 ) -> None:
     """Fit a student on the decision log; writes its JSON and its text."""
     from clearsched import students
     from clearsched.params import load_stage
 
-    students.fit(load_stage(params, "students"), kind, trace, workloads, tuned, teacher, decisions, out)
+    settings = load_stage(params, "students")
+    students.fit(settings, kind, trace, workloads, tuned, teacher, decisions, out, student or ())
 
 
 @app.command()

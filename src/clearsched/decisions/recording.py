@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,8 @@ def log(
     bar = progress_bar("decisions log", sum(episodes.values()))
     with one_thread(), open_log(out, problem, metadata) as writer, bar as advance:
         for split, count in episodes.items():
-            for decision in record(expert, instance, instance.split(split, count), split, advance=advance):
+            drawn = instance.split(split, count)
+            for decision in record(expert, instance, drawn, split, advance=advance, ended=partial(writer.end, split)):
                 writer.add(decision)
     return episodes
 
@@ -64,6 +66,7 @@ def record(
     actor: Compiled | None = None,
     first_episode: int = 0,
     advance: Callable[[], None] = lambda: None,
+    ended: Callable[[int, Any], None] = lambda episode, outcome: None,
 ) -> Iterator[Decision]:
     """Every decision of some episodes with the expert's answer, episodes in lockstep, step by step.
 
@@ -77,6 +80,7 @@ def record(
         actor: the policy whose choices are carried out; without one, the expert's.
         first_episode: index of the first episode in its split.
         advance: called when an episode ends.
+        ended: called with the index and the `Outcome` of each episode, after all its decisions.
     """
     for begin in range(0, len(episodes), LOCKSTEP):
         batch = episodes[begin : begin + LOCKSTEP]
@@ -93,6 +97,8 @@ def record(
                 yield Decision(split, first_episode + begin + lane, int(counts[lane]), times_s[b], *rows[b])
                 counts[lane] += 1
             lockstep.answer(weighed.answers if actor is None else lockstep.ask(actor))
+        for lane, outcome in enumerate(lockstep.results()):
+            ended(first_episode + begin + lane, outcome)
 
 
 def _steps(lockstep: Lockstep, running: int, advance: Callable[[], None]) -> Iterator[Any]:

@@ -24,6 +24,8 @@ def log_schema(problem: Problem) -> pa.Schema:
             field("episode", pa.int32(), "", "index of the episode in its split"),
             field("decision", pa.int32(), "", "index of the decision in its episode, of those with a candidate"),
             field("time_s", pa.float64(), "s", "simulated time of the decision"),
+            field("reward", pa.float64(), "", "minus what the objective loses until the episode's next decision"),
+            field("return", pa.float64(), "", "the same until the episode's end: the sum of the rewards to come"),
             field("choice", word, "", asked),
             field("candidate", pa.int32(), "", "the candidate's number in its episode, -1 for none of these; or level"),
             field("group", pa.int32(), "", "candidates of a group are near ties, as the stages of a job; -1 for none"),

@@ -63,6 +63,13 @@ SCORERS = Registry(
             "ordered cases, each with conditions, a cap that is the least of a few products, and an order of its own",
         ),
         ScorerKind(
+            "switch",
+            "switch",
+            "clearsched.scorers.switch:Switch",
+            "switch",
+            "one of several scorers, by a condition on what all candidates of a decision share",
+        ),
+        ScorerKind(
             "network",
             "network",
             "clearsched.scorers.network:Perceptron",

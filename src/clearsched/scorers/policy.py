@@ -17,6 +17,7 @@ from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
 from clearsched.scorers.older import renewed
 from clearsched.scorers.scorer import Scorer, read_scorer
+from clearsched.scorers.switch import Switch
 
 KINDS = ("student", "searched", "formula")
 """What the key `kind` of a file may say: a formula is a student that somebody wrote."""
@@ -149,12 +150,7 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
         if choice.name not in content:
             raise ClearschedError(f"{path}: {choice.name}: missing: {problem.name} asks {choice.question!r}")
         scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
-        scorer = scorers[choice.name]
-        if choice.form == "level" and getattr(scorer, "ties", None):
-            raise ClearschedError(
-                f"{path}: {choice.name}: ties: they tell which candidate comes first, and this choice has none; "
-                "leave them out"
-            )
+        _check_fit(scorers[choice.name], choice, f"{path}: {choice.name}")
     known = {"name", "kind", "problem", "none", "units", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
     told = "searched" if kind == "searched" else "student"
@@ -164,6 +160,26 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
             f"{path}: none: true or false expected, and true only where {student.rank.name!r} has such an answer"
         )
     return student
+
+
+def _check_fit(scorer: Scorer, choice: Choice, where: str) -> None:
+    """Some scorers have parts that only one form of choice can have.
+
+    Raises:
+        ClearschedError: ties in a choice of a level, or a switch between candidates of one decision.
+    """
+    if choice.form == "level" and getattr(scorer, "ties", None):
+        raise ClearschedError(
+            f"{where}: ties: they tell which candidate comes first, and this choice has none; leave them out"
+        )
+    if choice.form == "rank" and isinstance(scorer, Switch):
+        shared = [feature.name for feature in choice.features if feature.per_decision]
+        for name in (scorer.names[case.condition.feature] for case in scorer.cases if case.condition):
+            if name not in shared:
+                raise ClearschedError(
+                    f"{where}: switch: {name} differs between the candidates of a decision; use one of those that all "
+                    f"share: {', '.join(shared) or 'this problem has none'}"
+                )
 
 
 def _problem(name: Any, wanted: Problem | None, path: Path) -> Problem:

@@ -35,6 +35,31 @@ class Verdict(NamedTuple):
         return not self.worst <= LIMIT
 
 
+class Chosen(NamedTuple):
+    """Which of several policies may be used."""
+
+    place: int  # of the first that does not stray, or what was told instead
+    verdicts: list[Verdict]  # on the policies in turn, up to the first that does not stray
+
+    @property
+    def verdict(self) -> Verdict:
+        """On the one that was chosen."""
+        return self.verdicts[self.place]
+
+    @property
+    def refused(self) -> list[Verdict]:
+        """On those that stray."""
+        return [verdict for verdict in self.verdicts if verdict.strays]
+
+
+def first_safe(
+    runs: Trials, policies: Sequence[Policy], baseline: Policy, episodes: Sequence[Episode], otherwise: int = 0
+) -> Chosen:
+    """The first policy that does not stray, or the one at `otherwise` where all do; `episodes`: short ones first."""
+    verdicts = judge(runs, policies, baseline, episodes)
+    return Chosen(otherwise if verdicts[-1].strays else len(verdicts) - 1, verdicts)
+
+
 def judge(runs: Trials, policies: Iterable[Policy], baseline: Policy, episodes: Sequence[Episode]) -> list[Verdict]:
     """The verdicts on the policies in turn, up to the first that does not stray; `episodes`: short ones first."""
     parts = [episodes[begin : begin + PART] for begin in range(0, len(episodes), PART)]
@@ -64,6 +89,16 @@ def worst_ratio(own: np.ndarray, baseline: np.ndarray) -> float:
         return float("inf")
     told = baseline > 0
     return float((own[told] / baseline[told]).max(initial=0.0))
+
+
+def in_words(chosen: Chosen, otherwise: str) -> list[str]:
+    """A line for each that was refused, and one where all were; `otherwise`: what is kept then."""
+    lines = [
+        f"refused: on its worst episode it takes {verdict.worst:.2f} times the baseline's" for verdict in chosen.refused
+    ]
+    if chosen.verdict.strays:
+        lines.append(f"none is safe: {otherwise} is kept; do not deploy it")
+    return lines
 
 
 def evidence(verdict: Verdict, baseline: Policy) -> dict[str, Any]:

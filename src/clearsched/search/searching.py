@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,7 +27,7 @@ from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
 from clearsched.search.families import families_of
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import evidence, judge
+from clearsched.search.safety import evidence, first_safe, in_words
 from clearsched.search.sampling import ground_of
 from clearsched.search.settings import SearchParams
 from clearsched.search.trials import trials
@@ -117,10 +118,10 @@ def search(
         ran.sort(key=lambda restart: restart.validation)
         baseline = heuristic(problem, problem.baseline)
         episodes = [*train, *validation, *instance.stressed(train)]
-        verdicts = judge(runs, [restart.policy for restart in ran if restart.policy], baseline, episodes)
-    # The best on validation where all stray; its verdict is told with it.
-    place = 0 if verdicts[-1].strays else len(verdicts) - 1
-    best = ran[place]
+        chosen = first_safe(runs, [restart.policy for restart in ran if restart.policy], baseline, episodes)
+    for line in in_words(chosen, "the best on validation"):
+        print(f"search: {family}: {line}", file=sys.stderr, flush=True)
+    best = ran[chosen.place]
     assert best.policy is not None
     told = {
         "measure": measure.name,
@@ -129,7 +130,7 @@ def search(
         "heuristic": _rounded(runs.value(float(costs[len(train) :].mean()))),
     }
     most = {"most": instance.most} if instance.most else {}
-    judged = evidence(verdicts[place], baseline)
+    judged = evidence(chosen.verdict, baseline)
     found = {**most, "validation": told, **judged, "restarts": [_told(restart) for restart in restarts]}
     rows = [row for restart in restarts for row in restart.curve]
     return Found(replace(best.policy, evidence=found), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))

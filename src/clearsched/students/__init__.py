@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,11 @@ def fit(
     teacher: str | Path,
     decisions: Path,
     out_dir: Path,
+    others: Sequence[Path] = (),
 ) -> Path:
-    """Fit the student of a kind; write <kind>.json and <kind>.txt to `out_dir`.
+    """Fit the student of a kind; write <kind>.json and <kind>.txt to `out_dir`, and the decisions of its own rollouts.
+
+    `others`: students that are fitted already, for a kind that is made of them.
 
     Returns:
         The JSON file.
@@ -32,7 +36,7 @@ def fit(
     """
     from clearsched.students.fitting import fit_one
 
-    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir)
+    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others)
 
 
 def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolicy:

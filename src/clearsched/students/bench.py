@@ -11,6 +11,12 @@ import numpy as np
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance, Measure
 
+JOINED = 4
+"""Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""
+
+UNSEEN = 1 / 4
+"""Of the training episodes: not searched on, but chosen on."""
+
 Item = TypeVar("Item")
 
 
@@ -31,6 +37,12 @@ class Bench:
     train: Sequence[Episode]
     validation: Sequence[Episode]
     baseline: Policy | None = None
+
+    def searched_on(self) -> tuple[list[Episode], list[Episode]]:
+        """Training episodes for searches, joined, and those that no search sees, to choose on."""
+        joined = self.instance.joined(self.instance.split("train"), JOINED)
+        seen = len(joined) - int(UNSEEN * len(joined))
+        return joined[:seen], joined[seen:]
 
     def train_cost(self, student: Policy) -> float:
         """Mean cost of the training episodes, in the unit of the measure."""

@@ -81,12 +81,19 @@ def ranks(choices: Choices) -> np.ndarray:
 
 def subset(choices: Choices, keep: np.ndarray) -> Choices:
     """The decisions that bool[d] `keep` marks."""
-    rows = np.repeat(keep, choices.sizes)
-    offset = np.cumsum(np.concatenate([[0], rows]))  # new place of each old row
+    return take(choices, np.flatnonzero(keep))
+
+
+def take(choices: Choices, decisions: np.ndarray) -> Choices:
+    """The decisions int64[n] in this order; one may come several times."""
+    sizes = choices.sizes[decisions]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    moved = np.repeat(choices.starts[decisions] - starts[:-1], sizes)  # from its new place to the old one, of each row
+    rows = np.arange(starts[-1]) + moved
     per_row = {name: getattr(choices, name)[rows] for name in PER_ROW}
-    per_decision = {name: getattr(choices, name)[keep] for name in ("episode", "decision", "time_s")}
-    starts = np.concatenate([[0], np.cumsum(choices.sizes[keep])])
-    return Choices(starts=starts, chosen=offset[choices.chosen[keep]], **per_row, **per_decision)
+    per_decision = {name: getattr(choices, name)[decisions] for name in ("episode", "decision", "time_s")}
+    chosen = starts[:-1] + choices.chosen[decisions] - choices.starts[decisions]
+    return Choices(starts=starts, chosen=chosen, **per_row, **per_decision)
 
 
 def thinned(choices: Choices, most: int) -> Choices:

@@ -1,14 +1,13 @@
-"""Fit a student: learn from the log, run, let the expert answer where the student went, learn again (DAgger)."""
+"""Fit a student: distil it from the log and from where it goes (`dagger`), refine it in closed loop (`refining`)."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
@@ -17,13 +16,15 @@ from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.registry import load
-from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
-from clearsched.students.bench import Bench
+from clearsched.search.safety import in_words
+from clearsched.students.bench import JOINED, Bench
+from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.refining import JOINED, refine
+from clearsched.students.refining import refine
 from clearsched.students.task import Task
 
 TRIAL_EPISODES = 32
@@ -31,8 +32,6 @@ TRIAL_EPISODES = 32
 
 DIGITS = 6
 """Digits of the measure that a student's file tells."""
-
-Learn = Callable[[Task], ScoredPolicy]
 
 
 def fit_one(
@@ -44,6 +43,7 @@ def fit_one(
     teacher: str | Path,
     decisions: Path,
     out_dir: Path,
+    others: Sequence[Path] = (),
 ) -> Path:
     """See `clearsched.students.fit`."""
     from clearsched.decisions.experts import load_expert  # it brings torch
@@ -53,25 +53,46 @@ def fit_one(
     instance = problem.open(trace, workloads)
     check_log(decisions, problem, instance, workloads)
     expert = load_expert(problem, teacher, tuned)
+    task = task_of(params, kind, instance, decisions, others)
     train = instance.split("train")
-    baseline = heuristic(problem, problem.baseline)
-    trials = instance.joined(train[:TRIAL_EPISODES], JOINED)
-    bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
-    dataset = read_dataset(decisions, problem, "train", instance.most)
-    common = params.students
-    task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
-    student = refined(task, improve(task, learn, expert, later))
+    visits = out_dir / f"{kind}_visits"
+    visits.mkdir(parents=True, exist_ok=True)
+    student = refined(task, distilled(task, learn, expert, later, visits))
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
-    names = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "refine")
-    settings = {name: value for name, value in common.model_dump(mode="json").items() if name in (kind, *names)}
+    inputs |= {path.stem: path for path in others}
+    names = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "sampling", "refine")
+    settings = {
+        name: value for name, value in params.students.model_dump(mode="json").items() if name in (kind, *names)
+    }
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"
+
+
+def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others: Sequence[Path] = ()) -> Task:
+    """What the student of a kind learns from.
+
+    Args:
+        params: with the sections `students` and `seed`.
+        kind: of the registry.
+        instance: with the episodes.
+        decisions: the log.
+        others: files of students that are fitted already.
+    """
+    problem, common = instance.problem, params.students
+    trials = instance.joined(instance.split("train")[:TRIAL_EPISODES], JOINED)
+    baseline = heuristic(problem, problem.baseline)
+    bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
+    dataset = read_dataset(decisions, problem, "train", instance.most)
+    known = {path.stem: load_policy(path, problem) for path in others}
+    if not STUDENTS[kind].imitates:
+        common = common.model_copy(update={"dagger_rounds": 0})
+    return Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed, known)
 
 
 def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: Path) -> None:
@@ -90,56 +111,29 @@ def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: 
             )
 
 
-def improve(task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode]) -> ScoredPolicy:
-    """The best of a student learned from the log and of those learned again from where it went (DAgger).
-
-    The rounds are compared in closed loop by the objective on the validation episodes.
-
-    Args:
-        task: what is learned from at first.
-        learn: of the kind.
-        expert: who answers where the student went (`decisions.experts.Expert`).
-        episodes: where the student goes.
-
-    Source: S. Ross, G. Gordon, D. Bagnell, A reduction of imitation learning and structured prediction to no-regret
-    online learning, AISTATS 2011.
-    """
-    rounds, count = task.common.dagger_rounds, task.common.dagger_episodes
-    best, history = None, []
-    for done in range(rounds + 1):
-        student = learn(task)
-        history.append(task.bench.validation_cost(student))
-        _say(task, f"{done} DAgger rounds, {len(task.dataset.rank.chosen):,} decisions", history[-1])
-        if best is None or history[-1] < min(history[:-1]):
-            best = student
-        if done < rounds:
-            visited = [episodes[i] for i in np.arange(done * count, (done + 1) * count) % len(episodes)]
-            task = replace(task, dataset=_with_visits(task, expert, visited, student))
-    assert best is not None
-    values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in history]
-    return _with_evidence(best, task.dataset, {f"validation_{task.bench.measure.name}": values})
+def distilled(
+    task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode], visits: Path | None = None
+) -> ScoredPolicy:
+    """The student of the best round (`dagger.improve`); its file tells what each round came to."""
+    student, costs = improve(task, learn, expert, episodes, visits, partial(_say, task))
+    values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in costs]
+    return _with_evidence(student, task.dataset, {f"validation_{task.bench.measure.name}": values})
 
 
 def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
     """The student after refinement in closed loop; its file tells what each step came to."""
     found = refine(task, student, task.common.refine)
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
-    for verdict in found.refused:
-        _warn(task, f"a variant was refused: on its worst episode it takes {verdict.worst:.2f} times the baseline's")
-    if len(found.refused) == len(found.costs):
-        _warn(task, "none is safe: what was distilled is kept; do not deploy it")
-    was, now = (_told(task, found.costs[place]) for place in (0, found.chosen))
-    _warn(task, f"refined with {found.evaluations:,.0f} other sets of numbers: {was} became {now} on unseen episodes")
+    if found.safety is not None:
+        for line in in_words(found.safety, "what was distilled"):
+            _tell(task, line)
+    if task.common.refine.rounds:
+        was, now = (_told(task, found.costs[place]) for place in (0, found.chosen))
+        _tell(
+            task, f"refined with {found.evaluations:,.0f} other sets of numbers: {was} became {now} on unseen episodes"
+        )
     told = {f"refined_{task.bench.measure.name}": values}
     return _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
-
-
-def _with_visits(task: Task, expert: Any, episodes: list[Episode], student: ScoredPolicy) -> Dataset:
-    """The decisions so far and the expert's answers where the student went."""
-    from clearsched.decisions.recording import record  # it brings torch
-
-    instance = task.bench.instance
-    return task.dataset.with_decisions(record(expert, instance, episodes, "train", actor=student.compiled))
 
 
 def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any]) -> ScoredPolicy:
@@ -158,7 +152,7 @@ def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any
 
 def _say(task: Task, what: str, cost: float) -> None:
     """A line on stderr: how good the student is by now."""
-    _warn(task, f"{what}: {_told(task, cost)} on {len(task.bench.validation)} validation episodes")
+    _tell(task, f"{what}: {_told(task, cost)} on {len(task.bench.validation)} validation episodes")
 
 
 def _told(task: Task, cost: float) -> str:
@@ -167,5 +161,6 @@ def _told(task: Task, cost: float) -> str:
     return f"{measure.short} {value} {measure.unit}".rstrip()
 
 
-def _warn(task: Task, what: str) -> None:
+def _tell(task: Task, what: str) -> None:
+    """A line on stderr."""
     print(f"{task.name}: {what}", file=sys.stderr, flush=True)

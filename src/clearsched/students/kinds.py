@@ -18,6 +18,7 @@ from clearsched.students.settings import (
     RulesFromNothingParams,
     ShrunkTreeParams,
     SkopeRulesParams,
+    SwitchParams,
 )
 
 
@@ -30,6 +31,7 @@ class StudentKind(NamedTuple):
     module: str  # with `learn(task: students.task.Task) -> ScoredPolicy`
     settings: type[Section]  # the model of its section of `students` in params
     summary: str
+    imitates: bool = True  # whether it learns from decisions, so that those of its own rollouts are worth asking for
 
 
 STUDENTS = Registry(
@@ -58,6 +60,16 @@ STUDENTS = Registry(
             "clearsched.students.rules_from_nothing",
             RulesFromNothingParams,
             "the control of the rule list: its refinement without a teacher's rules to begin with",
+            imitates=False,
+        ),
+        StudentKind(
+            "switch",
+            "switch",
+            Look("#009E73", "D"),
+            "clearsched.students.switch",
+            SwitchParams,
+            "two of the other students, and a condition on the load that says which of them schedules now",
+            imitates=False,
         ),
         StudentKind(
             "pruned_tree",

@@ -9,46 +9,25 @@ from the baseline on any episode, or under stress, is refused (`search.safety`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.cap_terms import TIMES
-from clearsched.compiled.trees import LEAF
 from clearsched.problems.problem import Episode
-from clearsched.problems.programs import Number, Program, rounded
+from clearsched.problems.programs import Program
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
-from clearsched.scorers.scorer import Scorer
-from clearsched.scorers.steps import StepList
-from clearsched.scorers.trees import TreeSum
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import Verdict, evidence, judge
+from clearsched.search.safety import Chosen, evidence, first_safe
 from clearsched.search.trials import Trials, trials
+from clearsched.students.bench import JOINED
+from clearsched.students.numbers import Refinement
 from clearsched.students.restructuring import restructured
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
-
-JOINED = 4
-"""Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""
-
-UNSEEN = 1 / 4
-"""Of the training episodes: not searched on, but chosen on."""
-
-STEP = 0.15
-"""First deviation of a threshold and of the factor of a cap term, as a share of it."""
-
-REACH = 4.0
-"""So many times larger or smaller a threshold may become."""
-
-LEVEL_STEP = 0.08
-"""First deviation of a level, as a share of the most."""
-
-LEAF_STEP = 0.2
-"""First deviation of a leaf's value, in deviations of all leaves of the sum."""
 
 
 class Refined(NamedTuple):
@@ -58,7 +37,7 @@ class Refined(NamedTuple):
     costs: list[float]  # mean over the episodes that it is chosen on, as distilled and after each step
     evaluations: float  # of variants with other numbers
     chosen: int  # of `costs`
-    refused: list[Verdict]  # on those, of `costs`, that stray from the baseline on some episode
+    safety: Chosen | None  # the variants by cost, and which of them stray; None where there is no baseline
 
 
 def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: int | None = None) -> Refined:
@@ -74,42 +53,60 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
         threads: on which episodes run; as many as numba may use, unless told. The result is the same.
     """
     instance, validation = task.bench.instance, task.bench.validation
-    single = instance.split("train")
-    joined = instance.joined(single, JOINED)
-    settings = settings.model_copy(update={"episodes": max(1, settings.episodes * len(joined) // len(single))})
-    seen = len(joined) - int(UNSEEN * len(joined))
-    train, unseen = joined[:seen], joined[seen:]
+    train, unseen = task.bench.searched_on()
+    single = len(instance.split("train"))
+    episodes = max(1, settings.episodes * (len(train) + len(unseen)) // single)
+    settings = settings.model_copy(update={"episodes": episodes})
     choosing = [*validation, *instance.joined(validation, JOINED), *unseen]
+    with trials(instance, task.bench.measure, threads) as runs:
+        variants, spent = _rounds(task, student, settings, runs, train, choosing)
+        costs = runs.cost(variants, choosing).mean(axis=1)
+        return _chosen(task, variants, costs, spent, runs)
+
+
+def _rounds(
+    task: Task,
+    student: ScoredPolicy,
+    settings: RefineParams,
+    runs: Trials,
+    train: Sequence[Episode],
+    choosing: Sequence[Episode],
+) -> tuple[list[ScoredPolicy], float]:
+    """The student and what each step made of it, and how many variants were tried."""
     columns = _columns(task)
     found, spent = [student], 0.0
-    with trials(task.bench.instance, task.bench.measure, threads) as runs:
-        for number in range(settings.rounds):
-            if number:
-                changed = _restructured(task, found[-1], runs, train)
-                if changed is found[-1]:
-                    break
-                found.append(changed)
-            program = Refinement(found[-1], columns)
-            if program.numbers:
-                reference = runs.cost([found[-1]], train)[0]
-                name = f"refine {task.name} {number}"
-                search = Search(name, _policy, settings, runs, train, choosing, reference, task.seed)
-                restart = Restart(search, 0)
-                restart.run(program)
-                spent += restart.spent
-                if restart.policy is not None:
-                    found.append(restart.policy)
-        means = runs.cost(found, choosing).mean(axis=1)
-        order = np.argsort(means, kind="stable").tolist()
-        if task.bench.baseline is None:
-            return Refined(found[order[0]], means.tolist(), spent, order[0], [])
-        episodes = [*validation, *single, *instance.stressed(single)]
-        verdicts = judge(runs, [found[place] for place in order], task.bench.baseline, episodes)
-    # The student as it was where all stray: its own verdict is told with it.
-    best = 0 if verdicts[-1].strays else order[len(verdicts) - 1]
-    own = verdicts[order.index(best)]
-    policy = replace(found[best], evidence={**found[best].evidence, **evidence(own, task.bench.baseline)})
-    return Refined(policy, means.tolist(), spent, best, [verdict for verdict in verdicts if verdict.strays])
+    for number in range(settings.rounds):
+        if number:
+            changed = _restructured(task, found[-1], runs, train)
+            if changed is found[-1]:
+                break
+            found.append(changed)
+        program = Refinement(found[-1], columns)
+        if program.numbers:
+            reference = runs.cost([found[-1]], train)[0]
+            name = f"refine {task.name} {number}"
+            restart = Restart(Search(name, _policy, settings, runs, train, choosing, reference, task.seed), 0)
+            restart.run(program)
+            spent += restart.spent
+            if restart.policy is not None:
+                found.append(restart.policy)
+    return found, spent
+
+
+def _chosen(task: Task, variants: Sequence[ScoredPolicy], costs: np.ndarray, spent: float, runs: Trials) -> Refined:
+    """The cheapest variant that keeps near to the baseline; the student as it was where all stray."""
+    order = np.argsort(costs, kind="stable").tolist()
+    baseline = task.bench.baseline
+    if baseline is None:
+        return Refined(variants[order[0]], costs.tolist(), spent, order[0], None)
+    instance = task.bench.instance
+    single = instance.split("train")
+    episodes = [*task.bench.validation, *single, *instance.stressed(single)]
+    safety = first_safe(runs, [variants[place] for place in order], baseline, episodes, order.index(0))
+    best = order[safety.place]
+    policy = variants[best]
+    policy = replace(policy, evidence={**policy.evidence, **evidence(safety.verdict, baseline)})
+    return Refined(policy, costs.tolist(), spent, best, safety)
 
 
 def _restructured(task: Task, student: ScoredPolicy, runs: Trials, train: Sequence[Episode]) -> ScoredPolicy:
@@ -128,145 +125,6 @@ def _columns(task: Task) -> dict[str, Columns]:
     return found
 
 
-class Refinement:
-    """A student but for its numbers: a `problems.programs.Program`."""
-
-    first = None
-
-    def __init__(self, student: ScoredPolicy, columns: Mapping[str, Columns]) -> None:
-        self.student = student
-        self._parts = [
-            _part(scorer, columns[choice.name], choice.form == "level")
-            for choice in student.problem.choices
-            if (scorer := student.scorers.get(choice.name)) is not None
-        ]
-        self.numbers = [number for part in self._parts for number in part.numbers]
-
-    def start(self, generator: np.random.Generator, found: np.ndarray | None) -> np.ndarray:
-        """Every restart begins with the student as it is."""
-        return np.array([number.start for number in self.numbers])
-
-    def scorers(self, values: np.ndarray) -> dict[str, Any]:
-        """The scorers with these numbers, as in a student's file."""
-        return {name: scorer.to_json() for name, scorer in self.filled(values).scorers.items()}
-
-    def filled(self, values: np.ndarray) -> ScoredPolicy:
-        """The student with these numbers."""
-        scorers, rest = {}, list(values)
-        for (name, _), part in zip(self.student.scorers.items(), self._parts, strict=True):
-            own, rest = rest[: len(part.numbers)], rest[len(part.numbers) :]
-            scorers[name] = part.filled(own)
-        return replace(self.student, scorers=scorers)
-
-
 def _policy(program: Program, values: np.ndarray) -> ScoredPolicy:
     assert isinstance(program, Refinement)
     return program.filled(values)
-
-
-class Part(NamedTuple):
-    """A scorer but for its numbers."""
-
-    numbers: list[Number]
-    filled: Callable[[Sequence[float]], Scorer]
-
-
-def _part(scorer: Scorer, columns: Columns, level: bool) -> Part:
-    """What of a scorer is searched for; a kind that is not known here stays as it is."""
-    if isinstance(scorer, RuleList):
-        return _of_rules(scorer, columns, level)
-    if isinstance(scorer, TreeSum):
-        return _of_trees(scorer)
-    if isinstance(scorer, StepList):
-        return _of_caps(scorer)
-    return Part([], lambda values: scorer)
-
-
-def _of_rules(rules: RuleList, columns: Columns, level: bool) -> Part:
-    """The thresholds, and of a level the values too; the scores of candidates only tell the order of the rules.
-
-    A flag has one threshold.
-    """
-    places = [
-        (place, number)
-        for place, rule in enumerate(rules.rules)
-        for number, condition in enumerate(rule.conditions)
-        if not columns.is_flag(condition.feature)
-    ]
-    numbers = []
-    for place, number in places:
-        condition = rules.rules[place].conditions[number]
-        name = f"rule {place + 1}: {rules.names[condition.feature]}"
-        numbers.append(_threshold(name, condition.threshold, columns.is_whole(condition.feature)))
-    if level:
-        numbers += [
-            Number(f"rule {place + 1}: then", rule.value, LEVEL_STEP, 0.01, 1.0)
-            for place, rule in enumerate(rules.rules)
-        ]
-
-    def filled(values: Sequence[float]) -> RuleList:
-        moved = dict(zip(places, map(rounded, values), strict=False))
-        found = [
-            rule._replace(
-                conditions=tuple(
-                    condition._replace(threshold=moved.get((place, number), condition.threshold))
-                    for number, condition in enumerate(rule.conditions)
-                )
-            )
-            for place, rule in enumerate(rules.rules)
-        ]
-        if level:
-            levels = values[len(places) :]
-            found = [rule._replace(value=rounded(value)) for rule, value in zip(found, levels, strict=True)]
-        return RuleList(tuple(found), rules.names, ties=rules.ties)
-
-    return Part(numbers, filled)
-
-
-def _threshold(name: str, value: float, whole: bool) -> Number:
-    if whole:
-        return Number(name, value, 1.0, min(value, 1.0), max(REACH * value, 4.0), 1.0)
-    ends = sorted((value / REACH, value * REACH)) if value else (-1.0, 1.0)
-    return Number(name, value, STEP * abs(value) or 0.1, *ends)
-
-
-def _of_trees(trees: TreeSum) -> Part:
-    """The values of the leaves."""
-    leaves = [
-        (place, node)
-        for place, tree in enumerate(trees.trees)
-        for node, feature in enumerate(tree["feature"])
-        if feature == LEAF
-    ]
-    values = [float(trees.trees[place]["value"][node]) for place, node in leaves]
-    step = LEAF_STEP * float(np.std(values)) or LEAF_STEP
-    numbers = [
-        Number(f"tree {place}: leaf {node}", value, step) for (place, node), value in zip(leaves, values, strict=True)
-    ]
-
-    def filled(values: Sequence[float]) -> TreeSum:
-        found = [{**tree, "value": list(tree["value"])} for tree in trees.trees]
-        for (place, node), value in zip(leaves, values, strict=True):
-            found[place]["value"][node] = rounded(value, 3)
-        return TreeSum(tuple(found), trees.names)
-
-    return Part(numbers, filled)
-
-
-def _of_caps(steps: StepList) -> Part:
-    """The coefficients of the caps."""
-    numbers = [
-        Number(f"step {place + 1}: {TIMES}", times, STEP * times, times / REACH, times * REACH)
-        for place, step in enumerate(steps.steps)
-        for times in (float(term.get(TIMES, 1.0)) for term in step.below)
-    ]
-
-    def filled(values: Sequence[float]) -> StepList:
-        rest = iter(values)
-        found = [
-            replace(step, below=tuple({**term, TIMES: rounded(next(rest))} for term in step.below))
-            for step in steps.steps
-        ]
-        return replace(steps, steps=tuple(found))
-
-    return Part(numbers, filled)

@@ -24,7 +24,7 @@ QUANTILES = (0.2, 0.5, 0.8)
 """Of a feature's values among the candidates: the thresholds that are tried for a further condition."""
 
 HEATS = ((1 / 96, 96), (1 / 24, 24), (1 / 6, 4))
-"""After such a share of the episodes so many structures go on; the last of them run all."""
+"""After such a share of the episodes so many options go on; the last of them run all."""
 
 GAIN = 0.0005
 """Share of the mean cost that a further rule or condition must save."""
@@ -57,22 +57,30 @@ def restructured(
         replace(student, scorers={**student.scorers, choice: option})
         for option in structures(rules, features, max_rules, student.none)
     ]
-    done = np.empty((len(options), 0))
-    own = costs([student], train)[0]
-    for share, kept in HEATS:
-        count = max(1, round(share * len(train)))
-        if count >= len(train) or len(options) <= kept:
-            continue
-        done = np.concatenate([done, costs(options, train[done.shape[1] : count])], axis=1)
-        stays = np.sort(np.argsort(done.mean(axis=1), kind="stable")[:kept])
-        options, done = [options[i] for i in stays], done[stays]
     if not options:
         return student
-    done = np.concatenate([done, costs(options, train[done.shape[1] :])], axis=1)
+    own = costs([student], train)[0].mean()
+    options, means = halved(options, costs, train)
     more = [option.scorers[choice].complexity() - rules.complexity() for option in options]
-    price = GAIN * abs(own.mean()) * np.maximum(more, 0)
-    best = int((done.mean(axis=1) + price).argmin())
-    return options[best] if done[best].mean() + price[best] < own.mean() else student
+    found = means + GAIN * abs(own) * np.maximum(more, 0)
+    best = int(found.argmin())
+    return options[best] if found[best] < own else student
+
+
+def halved(
+    options: Sequence[ScoredPolicy], costs: Costs, train: Sequence[Episode]
+) -> tuple[list[ScoredPolicy], np.ndarray]:
+    """The options, one at least, that are left after all heats, and float64[options]: their mean costs."""
+    left, done = list(options), np.empty((len(options), 0))
+    for share, kept in HEATS:
+        count = max(1, round(share * len(train)))
+        if count >= len(train) or len(left) <= kept:
+            continue
+        done = np.concatenate([done, costs(left, train[done.shape[1] : count])], axis=1)
+        stays = np.sort(np.argsort(done.mean(axis=1), kind="stable")[:kept])
+        left, done = [left[i] for i in stays], done[stays]
+    done = np.concatenate([done, costs(left, train[done.shape[1] :])], axis=1)
+    return left, done.mean(axis=1)
 
 
 def structures(rules: RuleList, features: np.ndarray, max_rules: int, none: bool) -> list[RuleList]:

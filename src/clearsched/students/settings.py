@@ -46,6 +46,15 @@ class BoostedTreesParams(RankingParams):
     )
 
 
+class SwitchParams(Section):
+    """Two students, and which of them schedules now."""
+
+    of: tuple[str, ...] = Field(
+        ("rule_list", "boosted_trees"), min_length=2, description="students, of those in `names`, that compete"
+    )
+    thresholds: int = Field(9, ge=1, le=100, description="of each feature of the load, that are tried")
+
+
 class DistilledParams(Section):
     """What a person must read of a kind that is fitted to single candidates."""
 
@@ -142,6 +151,16 @@ class LimitCapsParams(Section):
     terms: int = Field(3, ge=0, le=8, description="terms, at most; 0: the tree only")
 
 
+class SamplingParams(Section):
+    """Which of the decisions a fit learns from."""
+
+    decisions: int = Field(0, ge=0, description="decisions, at most; 0: as many as there are")
+    by: Literal["equal", "importance"] = Field(
+        "equal",
+        description="each counts the same, or by how much worse its worst answer is than its best, as in VIPER",
+    )
+
+
 class RefineParams(Section):
     """What schedules better than the distilled student, found in closed loop: other numbers, other rules."""
 
@@ -176,6 +195,7 @@ class StudentsParams(Section):
         1, ge=0, le=20, description="rounds in which students run, the teacher answers, and they are fitted again"
     )
     dagger_episodes: Count = Field(8, description="training episodes of a round")
+    sampling: SamplingParams = SamplingParams()
     limit_tree: LimitTreeParams = LimitTreeParams()
     limit_caps: LimitCapsParams = LimitCapsParams()
     refine: RefineParams = RefineParams()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from clearsched.problems.problem import Choice, Problem
@@ -24,6 +25,7 @@ class Task:
         settings: the section of the kind in params.
         common: the section `students` of params: what all kinds share.
         seed: of every random number.
+        others: students that are fitted already, for a kind that is made of them.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Task:
     settings: Any
     common: Any
     seed: int
+    others: Mapping[str, ScoredPolicy] = field(default_factory=dict)
 
     @property
     def rank(self) -> Choice:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearsched.errors import ClearschedError
 from clearsched.figures.kinds import COMPARED, compared_figures, figures_of
 from clearsched.imports import PACKAGE, code_of
 from clearsched.problems import find_problem
@@ -54,6 +55,23 @@ def inputs_of(figure: Figure, students: Iterable[str]) -> list[str]:
     """The files below results/<scenario>/ that a figure reads; `{student}` in a name stands for each student."""
     names = list(students)
     return [file.format(student=name) for file in figure.inputs for name in (names if "{student}" in file else [""])]
+
+
+def made_of(params: Params, student: str) -> tuple[str, ...]:
+    """The students that must be fitted before one that is made of them; none for most kinds.
+
+    Raises:
+        ClearschedError: one of them is not fitted, or is made of others itself.
+    """
+    names: tuple[str, ...] = getattr(getattr(params.students, student), "of", ())
+    plain = [name for name in params.students.names if not hasattr(getattr(params.students, name), "of")]
+    for name in names:
+        if name not in plain:
+            raise ClearschedError(
+                f"students.{student}.of: {name} is none of the students that are fitted: {', '.join(plain)}; "
+                "add it to students.names"
+            )
+    return names
 
 
 def caption(figure: Figure) -> Path:

@@ -61,7 +61,7 @@ def _stages(params: Params) -> dict[str, Any]:
         "students/${item}.json",
         students,
         (*log, LOG),
-        ["students/${item}.json", "students/${item}.txt"],
+        ["students/${item}.json", "students/${item}.txt", "students/${item}_visits"],
         params,
     )
     search = _stage(

@@ -1,0 +1,111 @@
+"""Learn, run, let the expert answer where the student went, learn again.
+
+Source: S. Ross, G. Gordon, D. Bagnell, A reduction of imitation learning and structured prediction to no-regret online
+learning, AISTATS 2011 (DAgger).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clearsched.problems.problem import Episode
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.students.dataset import Dataset
+from clearsched.students.sampling import sampled
+from clearsched.students.task import Task
+
+SPLIT = "train"
+"""Whose episodes the students visit."""
+
+PARTITION = "round={number}/decisions.parquet"
+"""Where the decisions of a round lie in the folder of visits, so that `pyarrow.dataset` reads all rounds as one."""
+
+Learn = Callable[[Task], ScoredPolicy]
+Tell = Callable[[str, float], None]
+
+
+def improve(
+    task: Task,
+    learn: Learn,
+    expert: Any,
+    episodes: Sequence[Episode],
+    visits: Path | None = None,
+    tell: Tell = lambda what, cost: None,
+) -> tuple[ScoredPolicy, list[float]]:
+    """The best of a student learned from the log and of those learned again from where it went.
+
+    The rounds are compared in closed loop by the objective on the validation episodes.
+
+    Args:
+        task: what is learned from at first.
+        learn: of the kind.
+        expert: who answers where the student went (`decisions.experts.Expert`).
+        episodes: where the student goes.
+        visits: a folder for the decisions of each round; None: they are not kept.
+        tell: called with what was learned from, and the cost.
+
+    Returns:
+        The student, and the cost of each round's on the validation episodes.
+    """
+    common = task.common
+    best, costs = None, []
+    for number in range(common.dagger_rounds + 1):
+        chosen = sampled(task.dataset, common.sampling, task.seed)
+        student = learn(replace(task, dataset=chosen))
+        costs.append(task.bench.validation_cost(student))
+        tell(f"{number} DAgger rounds, {len(chosen.rank.chosen):,} decisions", costs[-1])
+        if best is None or costs[-1] < min(costs[:-1]):
+            best = student
+        if number < common.dagger_rounds:
+            count = common.dagger_episodes
+            visited = [episodes[i] for i in np.arange(number * count, (number + 1) * count) % len(episodes)]
+            folder = None if visits is None else visits / PARTITION.format(number=number + 1)
+            task = replace(task, dataset=_with_visits(task, expert, visited, student, folder))
+    assert best is not None
+    return best, costs
+
+
+def _with_visits(
+    task: Task, expert: Any, episodes: Sequence[Episode], student: ScoredPolicy, path: Path | None
+) -> Dataset:
+    """The decisions so far and the expert's answers where the student went."""
+    from clearsched.decisions.recording import record  # it brings torch
+
+    instance = task.bench.instance
+    with _log(task, expert, len(episodes), path) as writer:
+        ended = (lambda episode, outcome: None) if writer is None else partial(writer.end, SPLIT)
+        found = []
+        for decision in record(expert, instance, episodes, SPLIT, actor=student.compiled, ended=ended):
+            found.append(decision)
+            if writer is not None:
+                writer.add(decision)
+    return task.dataset.with_decisions(found)
+
+
+@contextmanager
+def _log(task: Task, expert: Any, episodes: int, path: Path | None) -> Iterator[Any]:
+    """A decision log to write to, or None."""
+    if path is None:
+        yield None
+        return
+    from clearsched.decisions.writer import open_log
+
+    instance = task.bench.instance
+    metadata = {
+        "problem": task.problem.name,
+        "expert": expert.name,
+        "actor": task.name,
+        "objective": instance.objective.name,
+        "facts": dict(instance.facts),
+        "most": instance.most,
+        "episodes": {SPLIT: episodes},
+    }
+    with open_log(path, task.problem, metadata) as writer:
+        yield writer

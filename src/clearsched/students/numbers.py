@@ -1,0 +1,170 @@
+"""The numbers of a student that a search may move: thresholds, levels, leaf values, coefficients of caps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clearsched.compiled.cap_terms import TIMES
+from clearsched.compiled.trees import LEAF
+from clearsched.problems.programs import Number, rounded
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.rules import RuleList
+from clearsched.scorers.scorer import Scorer
+from clearsched.scorers.steps import StepList
+from clearsched.scorers.trees import TreeSum
+from clearsched.students.rounding import Columns
+
+STEP = 0.15
+"""First deviation of a threshold and of the factor of a cap term, as a share of it."""
+
+REACH = 4.0
+"""So many times larger or smaller a threshold may become."""
+
+LEVEL_STEP = 0.08
+"""First deviation of a level, as a share of the most."""
+
+LEAF_STEP = 0.2
+"""First deviation of a leaf's value, in deviations of all leaves of the sum."""
+
+
+class Refinement:
+    """A student but for its numbers: a `problems.programs.Program`."""
+
+    first = None
+
+    def __init__(self, student: ScoredPolicy, columns: Mapping[str, Columns]) -> None:
+        self.student = student
+        self._parts = [
+            _part(scorer, columns[choice.name], choice.form == "level")
+            for choice in student.problem.choices
+            if (scorer := student.scorers.get(choice.name)) is not None
+        ]
+        self.numbers = [number for part in self._parts for number in part.numbers]
+
+    def start(self, generator: np.random.Generator, found: np.ndarray | None) -> np.ndarray:
+        """Every restart begins with the student as it is."""
+        return np.array([number.start for number in self.numbers])
+
+    def scorers(self, values: np.ndarray) -> dict[str, Any]:
+        """The scorers with these numbers, as in a student's file."""
+        return {name: scorer.to_json() for name, scorer in self.filled(values).scorers.items()}
+
+    def filled(self, values: np.ndarray) -> ScoredPolicy:
+        """The student with these numbers."""
+        scorers, rest = {}, list(values)
+        for (name, _), part in zip(self.student.scorers.items(), self._parts, strict=True):
+            own, rest = rest[: len(part.numbers)], rest[len(part.numbers) :]
+            scorers[name] = part.filled(own)
+        return replace(self.student, scorers=scorers)
+
+
+class Part(NamedTuple):
+    """A scorer but for its numbers."""
+
+    numbers: list[Number]
+    filled: Callable[[Sequence[float]], Scorer]
+
+
+def _part(scorer: Scorer, columns: Columns, level: bool) -> Part:
+    """What of a scorer is searched for; a kind that is not known here stays as it is."""
+    if isinstance(scorer, RuleList):
+        return _of_rules(scorer, columns, level)
+    if isinstance(scorer, TreeSum):
+        return _of_trees(scorer)
+    if isinstance(scorer, StepList):
+        return _of_caps(scorer)
+    return Part([], lambda values: scorer)
+
+
+def _of_rules(rules: RuleList, columns: Columns, level: bool) -> Part:
+    """The thresholds, and of a level the values too; the scores of candidates only tell the order of the rules.
+
+    A flag has one threshold.
+    """
+    places = [
+        (place, number)
+        for place, rule in enumerate(rules.rules)
+        for number, condition in enumerate(rule.conditions)
+        if not columns.is_flag(condition.feature)
+    ]
+    numbers = []
+    for place, number in places:
+        condition = rules.rules[place].conditions[number]
+        name = f"rule {place + 1}: {rules.names[condition.feature]}"
+        numbers.append(_threshold(name, condition.threshold, columns.is_whole(condition.feature)))
+    if level:
+        numbers += [
+            Number(f"rule {place + 1}: then", rule.value, LEVEL_STEP, 0.01, 1.0)
+            for place, rule in enumerate(rules.rules)
+        ]
+
+    def filled(values: Sequence[float]) -> RuleList:
+        moved = dict(zip(places, map(rounded, values), strict=False))
+        found = [
+            rule._replace(
+                conditions=tuple(
+                    condition._replace(threshold=moved.get((place, number), condition.threshold))
+                    for number, condition in enumerate(rule.conditions)
+                )
+            )
+            for place, rule in enumerate(rules.rules)
+        ]
+        if level:
+            levels = values[len(places) :]
+            found = [rule._replace(value=rounded(value)) for rule, value in zip(found, levels, strict=True)]
+        return RuleList(tuple(found), rules.names, ties=rules.ties)
+
+    return Part(numbers, filled)
+
+
+def _threshold(name: str, value: float, whole: bool) -> Number:
+    if whole:
+        return Number(name, value, 1.0, min(value, 1.0), max(REACH * value, 4.0), 1.0)
+    ends = sorted((value / REACH, value * REACH)) if value else (-1.0, 1.0)
+    return Number(name, value, STEP * abs(value) or 0.1, *ends)
+
+
+def _of_trees(trees: TreeSum) -> Part:
+    """The values of the leaves."""
+    leaves = [
+        (place, node)
+        for place, tree in enumerate(trees.trees)
+        for node, feature in enumerate(tree["feature"])
+        if feature == LEAF
+    ]
+    values = [float(trees.trees[place]["value"][node]) for place, node in leaves]
+    step = LEAF_STEP * float(np.std(values)) or LEAF_STEP
+    numbers = [
+        Number(f"tree {place}: leaf {node}", value, step) for (place, node), value in zip(leaves, values, strict=True)
+    ]
+
+    def filled(values: Sequence[float]) -> TreeSum:
+        found = [{**tree, "value": list(tree["value"])} for tree in trees.trees]
+        for (place, node), value in zip(leaves, values, strict=True):
+            found[place]["value"][node] = rounded(value, 3)
+        return TreeSum(tuple(found), trees.names)
+
+    return Part(numbers, filled)
+
+
+def _of_caps(steps: StepList) -> Part:
+    """The coefficients of the caps."""
+    numbers = [
+        Number(f"step {place + 1}: {TIMES}", times, STEP * times, times / REACH, times * REACH)
+        for place, step in enumerate(steps.steps)
+        for times in (float(term.get(TIMES, 1.0)) for term in step.below)
+    ]
+
+    def filled(values: Sequence[float]) -> StepList:
+        rest = iter(values)
+        found = [
+            replace(step, below=tuple({**term, TIMES: rounded(next(rest))} for term in step.below))
+            for step in steps.steps
+        ]
+        return replace(steps, steps=tuple(found))
+
+    return Part(numbers, filled)

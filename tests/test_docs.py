@@ -37,7 +37,7 @@ def test_every_searched_family_has_a_row(problem: str) -> None:
 
 @pytest.mark.parametrize("kind", STUDENTS)
 def test_every_kind_of_student_has_a_row(kind: str) -> None:
-    assert re.search(rf"^\\| `{kind}` \\|", page("students"), re.MULTILINE)
+    assert re.search(rf"^\| `{kind}` \|", page("students"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

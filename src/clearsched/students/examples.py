@@ -88,11 +88,13 @@ def distilled(task: Task, fit: Fit, most_decisions: int) -> Scorer:
         fit: of the kind.
         most_decisions: that it is fitted on, at least 1.
     """
+    equal = RuleList((Rule((), 1.0),), task.names)
+    if task.dataset.rank.trivial.all():
+        return equal
     ranked = ranking.rescored(task.dataset.rank, task.rank.features, RESCORING, task.seed)
-    real = thinned(subset(ranked, ~ranked.trivial), most_decisions)
-    examples = Examples(real, task.rank, task.settings.features) if len(real.chosen) else None
-    if examples is None or not np.ptp(examples.features, axis=0).any() or not 0 < examples.told.best.mean() < 1:
-        return RuleList((Rule((), 1.0),), task.names)
+    examples = Examples(thinned(subset(ranked, ~ranked.trivial), most_decisions), task.rank, task.settings.features)
+    if not np.ptp(examples.features, axis=0).any() or not 0 < examples.told.best.mean() < 1:
+        return equal
     return fit(examples, task)
 
 

@@ -1,0 +1,106 @@
+"""All kinds of student on the log of a finished run: how near to the teacher, how much to read, how good.
+
+    python benchmarks/kinds.py RESULTS [--kinds pruned_tree figs] [--rounds 0] [--json]
+
+RESULTS is a scenario's folder (results/default) with `traces/` and `decisions/`. Settings are the defaults, without
+DAgger. Told are, of the logged held-out decisions that are not trivial, the share in which the student answers as the
+teacher, in the same group, and that on real choices; the numbers and conditions that a person must read; the mean of
+the objective on the test episodes as distilled and, with `--rounds`, refined, and the worst episode relative to the
+baseline's. No wall-clock decides anything; seconds are told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clearsched.decisions.reader import read_choices, read_metadata
+from clearsched.evaluation.fidelity import rank_rows
+from clearsched.params import defaults
+from clearsched.problems import find_problem
+from clearsched.problems.policy import heuristic
+from clearsched.registry import load
+from clearsched.students.bench import Bench
+from clearsched.students.dataset import read_dataset
+from clearsched.students.fitting import TRIAL_EPISODES
+from clearsched.students.kinds import STUDENTS
+from clearsched.students.refining import JOINED, refine
+from clearsched.students.task import Task
+
+COLUMNS = ("kind", "top1", "same group", "real", "to read", "cost", "refined", "worst to baseline", "seconds")
+
+
+def measure(folder: Path, kinds: list[str], refinement: dict[str, int]) -> list[dict[str, Any]]:
+    """One row a kind."""
+    log = folder / "decisions" / "decisions.parquet"
+    problem = find_problem(read_metadata(log)["problem"])
+    params = defaults(problem.name)
+    common = params.students.model_copy(
+        update={"dagger_rounds": 0, "refine": params.students.refine.model_copy(update=refinement)}
+    )
+    instance = problem.open(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
+    baseline = heuristic(problem, problem.baseline)
+    trials = instance.joined(instance.split("train")[:TRIAL_EPISODES], JOINED)
+    bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
+    dataset, rank = read_dataset(log, problem, "train", instance.most), problem.choices[0]
+    held, test = read_choices(log, problem, rank.name, "validation"), instance.split("test")
+    fair = bench._costs(baseline, test)
+    rows = []
+    for kind in kinds:
+        start = time.perf_counter()
+        task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
+        student = load(f"{STUDENTS[kind].module}:learn")(task)
+        told = {row["decisions_of"]: row for row in rank_rows(student, rank, held)}
+        found = refine(task, student, common.refine).policy if common.refine.rounds else None
+        costs = bench._costs(found or student, test)
+        row = (
+            kind,
+            told["all"]["top1"],
+            told["all"]["same_group"],
+            told.get("real", {}).get("same_group"),
+            sum(scorer.complexity() for scorer in student.scorers.values()),
+            float(bench._costs(student, test).mean()),
+            float(costs.mean()) if found else None,
+            float(np.max(costs / fair)),
+            time.perf_counter() - start,
+        )
+        rows.append(dict(zip(COLUMNS, row, strict=True)))
+        print(line(rows[-1]), file=sys.stderr, flush=True)
+    return rows
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the Markdown table."""
+    cells = [
+        f"{value:.3f}" if isinstance(value, float) else str("" if value is None else value) for value in row.values()
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the rows as a Markdown table, or as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--kinds", nargs="+", choices=list(STUDENTS), default=list(STUDENTS))
+    parser.add_argument("--rounds", type=int, default=0)
+    parser.add_argument("--evaluations", type=int, default=300)
+    parser.add_argument("--episodes", type=int, default=16)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    refinement = {name: getattr(given, name) for name in ("rounds", "evaluations", "episodes")}
+    rows = measure(given.results, given.kinds, refinement)
+    if given.json:
+        print(json.dumps(rows))
+        return
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+    print("\n".join(map(line, rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -17,6 +17,7 @@ include: "workflow/rules/teacher.smk"
 include: "workflow/rules/decisions.smk"
 include: "workflow/rules/students.smk"
 include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/edge_cases.smk"
 include: "workflow/rules/figures.smk"
 
 

@@ -53,6 +53,9 @@ FAULTS: dict[str, Any] = {
     "straggler_slowdown": 3.0,
 }
 
+UNTOLD = ("idling", "outage_executors", "outage_from_ms", "outage_until_ms")
+"""Rules that no golden episode changes."""
+
 STINGY = {**SETTINGS, "local_srpt": {"p": 0.5, "m": 0.5}}
 """With limits that leave executors idle, so that it matters when they are offered again."""
 
@@ -163,7 +166,7 @@ def description(episode: Episode) -> dict[str, Any]:
         "durations": "mean" if episode.mean_durations else "drawn",
         "seed": episode.seed,
         "wide_levels": episode.wide_levels,
-        "rules": {name: value for name, value in asdict(Semantics(**episode.rules)).items() if name != "idling"},
+        "rules": {name: value for name, value in asdict(Semantics(**episode.rules)).items() if name not in UNTOLD},
         "policies": episode.policies,
         "jobs": jobs,
     }

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clearsched.problems.problem import Choice, Family, Figure, Heuristic, Measure, Source
+from clearsched.problems.problem import Choice, EdgeCase, Family, Figure, Heuristic, Measure, Source
 from clearsched.registry import Look, Registry
 from clearsched.section import Section
 
@@ -75,6 +75,7 @@ class Queue:
     )
     default_source = "steady"
     figures: Registry[Figure] = Registry("figure", ())
+    edge_cases: Registry[EdgeCase] = Registry("edge case", ())
     details = ("waits",)
 
     def files(self, traces: TracesParams) -> list[Path]:

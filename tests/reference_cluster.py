@@ -34,6 +34,7 @@ class Stage:
     attempts: int = 0
     started: int = 0
     finished: int = 0
+    believed_ms: float | None = None  # the mean task duration that policies see, where it is not what is
 
     @property
     def not_started(self) -> int:

@@ -88,7 +88,9 @@ OFFSET_MS = 5000
 
 
 def mean_ms(stage: Stage) -> float:
-    """Mean of the rest-wave durations, of all durations if there are none."""
+    """What is believed of the stage; else the mean of the rest-wave durations, of all durations if there are none."""
+    if stage.believed_ms is not None:
+        return stage.believed_ms
     waves = (stage.profile.rest_wave, stage.profile.first_wave, stage.profile.fresh)
     rest, *others = [[value for values in table.values() for value in values] for table in waves]
     values = rest or [value for more in others for value in more]

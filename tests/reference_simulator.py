@@ -60,6 +60,7 @@ class ReferenceSimulator:
         spark_fifo: bool = False,
         faults: Faults | None = None,
         recovery_ms: int = 10_000,
+        outage: tuple[int, int, int] = (0, 0, 0),
     ) -> None:
         self.policy = policy
         self.num_executors = num_executors
@@ -72,6 +73,7 @@ class ReferenceSimulator:
         self.work_conserving = work_conserving or self.jobs_hold
         self.faults = faults or NoFaults()
         self.recovery_ms = recovery_ms
+        self.outage_executors, self.outage_from_ms, self.outage_until_ms = outage
 
         self.now = 0
         self.jobs = [self.make_job(i, *pair) for i, pair in enumerate(zip(profiles, arrivals_ms, strict=True))]
@@ -192,6 +194,9 @@ class ReferenceSimulator:
     def start(self, executor: Executor, stage: Stage) -> None:
         wave = self.wave(executor, stage)
         runs_ms, fails = self.faults.run(stage, self.duration(executor, stage))
+        if self.outage and self.outage_executors > 0:
+            self.outage_executors -= 1
+            runs_ms, fails = 0, True
         self.tasks.append((self.now, runs_ms, stage.job.id, stage.index, wave, stage.attempts, int(fails)))
         executor.stage = executor.last = stage
         stage.attempts += 1
@@ -425,6 +430,10 @@ class ReferenceSimulator:
 
     # --- faults (§11) ------------------------------------------------------------------------------------------------
 
+    @property
+    def outage(self) -> bool:
+        return self.outage_from_ms <= self.now < self.outage_until_ms
+
     def executor_fails(self, executor: Executor) -> None:
         stage, job = executor.stage, executor.job
         stage.started -= 1
@@ -433,7 +442,8 @@ class ReferenceSimulator:
         self.withdraw_promise(stage)
         if hasattr(self.policy, "executor_fails"):
             self.policy.executor_fails(job)
-        self.push(self.now + self.recovery_ms, "executor recovers", executor)
+        back_ms = self.now + self.recovery_ms
+        self.push(max(back_ms, self.outage_until_ms) if self.outage else back_ms, "executor recovers", executor)
         self.open_round(job.pool, job)
 
     def withdraw_promise(self, stage: Stage) -> None:

@@ -73,6 +73,9 @@ def test_every_stage_has_its_commands() -> None:
         "students show",
         "evaluation run",
         "evaluation show",
+        "edge-cases run",
+        "edge-cases compare",
+        "edge-cases show",
         "figures draw",
     }
 

@@ -40,6 +40,7 @@ FLOORS = (
     ("clearsched.students",),
     ("clearsched.evaluation",),
     ("clearsched.figures",),
+    ("clearsched.edge_cases",),
     ("clearsched.workflow",),
     ("clearsched.cli", "clearsched.__main__"),
 )

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clearsched.problems.dag_jobs.problem import heuristic
+from clearsched.problems.dag_jobs.simulator.estimates import EXACT, Estimates
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate
@@ -67,7 +68,17 @@ def rules(draw: st.DrawFn, longest_ms: int) -> dict[str, float]:
             "failures_per_hour": 3_600_000 / life_ms,
             "recovery_ms": draw(st.sampled_from([0, 10, 100, 1000]) | st.integers(0, 2000)),
         }
+    if draw(st.booleans()):
+        begin = draw(st.sampled_from([0, 100, 1000]) | st.integers(0, 2000))
+        end = begin + draw(st.sampled_from([0, 10, 1000]) | st.integers(0, 3000))
+        chosen |= {"outage_executors": draw(st.integers(1, 5)), "outage_from_ms": begin, "outage_until_ms": end}
     return chosen
+
+
+def estimates() -> st.SearchStrategy[Estimates]:
+    """Mostly exact; half or twice, or a job of which nothing is known."""
+    wrong = st.builds(Estimates, st.sampled_from([1.0, 2.0, 10.0]), st.sampled_from([0.0, 0.5, 1.0]), st.just(30.0))
+    return st.just(EXACT) | wrong
 
 
 @st.composite
@@ -88,7 +99,7 @@ def instances(draw: st.DrawFn) -> Instance:
         mean_durations=draw(st.booleans()),
         **draw(st.just({}) | rules(longest_ms(trace) + warmup_delay_ms)),
     )
-    return trace, workload, warmup_delay_ms
+    return trace, replace(workload, estimates=draw(estimates())), warmup_delay_ms
 
 
 def longest_ms(trace: Trace) -> int:

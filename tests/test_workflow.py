@@ -92,12 +92,13 @@ SEARCHES = {f"search_run_{name}" for name in defaults().search.families}
 FROM_STUDENTS = {*FITS, "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
 FROM_TEACHER = {"teacher_train", "teacher_choose", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
 EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *SEARCHES, *FROM_TEACHER, *OF_TRACE}
+BY_DEFAULT = [stage for stage in STAGES if stage != "edge_cases"]
 OF_PROFILES = {"figures_draw_dag_gallery", "figures_draw_job_sizes"}
 
 
 def test_a_fresh_folder_needs_everything(tmp_path: Path) -> None:
     rules = planned(workplace(tmp_path))
-    assert set(rules) == {"all", *EVERYTHING, *(f"params_{stage}" for stage in STAGES)}
+    assert set(rules) == {"all", *EVERYTHING, *(f"params_{stage}" for stage in BY_DEFAULT)}
 
 
 @pytest.mark.parametrize("problem", [name for name in PROBLEMS if name != DEFAULT])
@@ -128,6 +129,37 @@ def test_the_figures_can_be_asked_for_together(tmp_path: Path) -> None:
     assert rules.keys() >= FIGURES | OF_TRACE
 
 
+def test_edge_cases_are_run_only_when_they_are_asked_for(tmp_path: Path) -> None:
+    """A rule a case, and one that compares them; not the evaluation nor any figure."""
+    rules = planned(workplace(tmp_path), "edge_cases")
+    runs = {f"edge_cases_run_{name}" for name in defaults().edge_cases.names}
+    made = {"traces_build", "traces_workloads", "heuristics_tune", *SEARCHES, "teacher_train", "teacher_choose"}
+    made |= {"decisions_log", *FITS, *runs, "edge_cases_compare", "edge_cases"}
+    params = {f"params_{stage}" for stage in BY_DEFAULT if stage not in ("evaluation", "figures")}
+    assert set(rules) == made | params | {"params_edge_cases"}
+    few = planned(tmp_path, "edge_cases", "--config", "edge_cases={names: [normal, stragglers]}")
+    assert {rule for rule in few if rule.startswith("edge_cases_run")} == {
+        "edge_cases_run_normal",
+        "edge_cases_run_stragglers",
+    }
+
+
+def test_each_scenario_has_the_edge_cases_that_it_can_have(tmp_path: Path) -> None:
+    listed = overlays(tmp_path, a="seed: 2", b="workload: {arrivals: batch}")
+    rules = planned(workplace(tmp_path), "edge_cases", "--config", listed)
+    counts = {name: rules[f"edge_cases_run_{name}"] for name in defaults().edge_cases.names}
+    batch_has_none = ("overload", "executors_lost")
+    assert counts == {name: 1 if name in batch_has_none else 2 for name in defaults().edge_cases.names}
+    assert rules["edge_cases_compare"] == 2
+
+
+def test_the_code_of_an_edge_case_is_that_of_its_jobs(tmp_path: Path) -> None:
+    synthetic = PACKAGE / "problems/dag_jobs/traces/synthetic.py"
+    assert synthetic in code_of_rule("edge_cases_run_unseen_jobs", defaults())
+    assert synthetic not in code_of_rule("edge_cases_run_stragglers", defaults())
+    assert PACKAGE / "edge_cases/figure.py" in code_of_rule("edge_cases_compare", defaults())
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_every_figure_has_a_caption_beside_it(problem: str) -> None:
     for figure in figures_of(find_problem(problem)).values():
@@ -145,7 +177,7 @@ def test_several_scenarios_are_planned_in_one_run(tmp_path: Path) -> None:
     """The rules of one scenario as often as there are scenarios, and one comparison of them."""
     listed = overlays(tmp_path, few="workload: {executors: 3}", many="scenario: lots\nworkload: {executors: 5}")
     rules = planned(workplace(tmp_path), "--config", listed)
-    each = {*EVERYTHING, *(f"params_{stage}" for stage in STAGES)}
+    each = {*EVERYTHING, *(f"params_{stage}" for stage in BY_DEFAULT)}
     assert rules == dict.fromkeys(each, 2) | {"teacher_train": 4, "all": 1, "figures_compare": 1}
     answer = snakemake(tmp_path, "--summary", "--config", listed)
     made = {line.split("\t")[0] for line in answer.stdout.splitlines()[1:]}
@@ -220,7 +252,7 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
 )
 def test_a_changed_param_reruns_only_what_depends_on_it(finished: Path, change: str, rerun: set[str]) -> None:
     section = change.split("=")[0]
-    params = {f"params_{stage}" for stage, sections in STAGES.items() if section in sections}
+    params = {f"params_{stage}" for stage in BY_DEFAULT if section in STAGES[stage]}
     assert set(planned(finished, "--config", change)) == {"all", *rerun, *params}
 
 
@@ -415,7 +447,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> list[Rule]:
             )
             for part in (before, after)
         )
-        if name[1] not in ("all", *(f"params_{stage}" for stage in STAGES)):
+        if name[1] not in ("all", *(f"params_{stage}" for stage in BY_DEFAULT)):
             found.append(Rule(name[1], frozenset(path for path in inputs if "/params/" not in path), outputs))
     assert {rule.name for rule in found} == EVERYTHING
     return found

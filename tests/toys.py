@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from clearsched.problems.dag_jobs.schemas import WAVES
+from clearsched.problems.dag_jobs.simulator.estimates import believed_task_ms
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Semantics, Workload
 from clearsched.problems.dag_jobs.traces import Trace, make_trace, tpch_spark
 from reference_cluster import MeanDurations, StageProfile
@@ -109,6 +111,16 @@ def reference_profiles(trace: Trace) -> list[list[StageProfile]]:
     return profiles
 
 
+def believed_by_job(trace: Trace, workload: Workload) -> list[list[float | None]]:
+    """The mean task durations that policies see of each job's stages; None where they see what is."""
+    counts = np.diff(trace.profile_starts)[workload.profile]
+    if workload.estimates.are_exact:
+        return [[None] * count for count in counts]
+    arrays = compile_profiles(trace).arrays
+    believed = believed_task_ms(arrays, np.asarray(workload.profile), workload.estimates, workload.seed)
+    return [part.tolist() for part in np.split(believed, np.cumsum(counts)[:-1])]
+
+
 def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay_ms: int = 1000) -> ReferenceSimulator:
     """The same episode in the reference simulator, run to its end."""
     profiles, rules = reference_profiles(trace), workload.semantics
@@ -128,7 +140,11 @@ def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay
             workload.seed, rules.failures_per_hour, rules.straggler_probability, rules.straggler_slowdown
         ),
         recovery_ms=rules.recovery_ms,
+        outage=(rules.outage_executors, rules.outage_from_ms, rules.outage_until_ms),
     )
+    for job, believed in zip(simulator.jobs, believed_by_job(trace, workload), strict=True):
+        for stage_of_job, task_ms in zip(job.stages, believed, strict=True):
+            stage_of_job.believed_ms = task_ms
     simulator.run()
     return simulator
 

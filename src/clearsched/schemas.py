@@ -133,6 +133,15 @@ COMPARISON = pa.schema(
 )
 """The metadata names the `problem` and the `confidence` of the intervals."""
 
+EDGE_CASES = pa.schema(
+    [
+        field("edge_case", pa.string(), "", "name of the edge case"),
+        field("label", pa.string(), "", "what it is called"),
+        *(COMPARISON.field(name) for name in COMPARISON.names if "bound" not in name),
+    ]
+)
+"""A row an edge case, measure and policy."""
+
 BOUNDS = pa.schema(
     [
         field("measure", pa.string(), "", "name of the measure"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
+from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
 from clearsched.problems import find_problem

@@ -13,6 +13,7 @@ import typer
 from clearsched import __version__
 from clearsched.cli import (
     decisions,
+    edge_cases,
     evaluation,
     figures,
     heuristics,
@@ -39,7 +40,19 @@ app.command("simulate")(simulate.simulate)
 app.command("problems")(problems.problems)
 app.command("prepare")(problems.prepare)
 evaluation.app.command("optimum")(simulate.optimum)
-for module in (params, traces, heuristics, search, teacher, decisions, students, evaluation, figures, shipped):
+for module in (
+    params,
+    traces,
+    heuristics,
+    search,
+    teacher,
+    decisions,
+    students,
+    evaluation,
+    edge_cases,
+    figures,
+    shipped,
+):
     app.add_typer(module.app)
 
 

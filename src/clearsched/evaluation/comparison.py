@@ -93,10 +93,17 @@ def compare(
     reference: str,
     bootstrap: Bootstrap,
     bounds: Bounds | None = None,
+    further: Sequence[Measure] | None = None,
 ) -> pa.Table:
     """One row a compared measure and policy, of schema COMPARISON; policies in the order of the objective, best first.
 
-    `bounds`: what no policy can do better than, of the measures that have a bound.
+    Args:
+        problem: what was scheduled.
+        rollouts: every policy on the same episodes.
+        reference: name of the policy that differences are taken to.
+        bootstrap: how intervals are drawn.
+        bounds: what no policy can do better than, of the measures that have a bound.
+        further: measures beside the objective; those that the problem wants compared without it.
 
     Raises:
         ClearschedError: the reference was not run.
@@ -106,7 +113,8 @@ def compare(
     order = sorted(rollouts, key=lambda rollout: (sign * rollout.objective.mean(), rollout.name))
     base = find(rollouts, reference)
     plain = next((rollout for rollout in rollouts if rollout.name == problem.baseline), None)
-    others = [measure for measure in problem.measures if measure.compared and measure != objective]
+    wanted = [measure for measure in problem.measures if measure.compared] if further is None else further
+    others = [measure for measure in wanted if measure != objective]
     rows = [
         _row(rollout, base, plain, measure, bootstrap, bounds or {})
         for measure in (objective, *others)

@@ -44,7 +44,7 @@ def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     told = f"{100 * metadata['confidence']:g} % intervals" if "confidence" in metadata else "bootstrap intervals"
     means.set_title(f"{rows[0]['episodes']} test episodes, {told}", loc="left")
     _draw_differences(differences, rows, subject)
-    _legend(figure, rows)
+    legend_of_kinds(figure, rows)
     header = list(COMPARISON.names)
     return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
 
@@ -128,7 +128,7 @@ def _draw_differences(axes: Axes, rows: list[Row], subject: style.Subject) -> No
     style.grid(axes, "x")
 
 
-def _legend(figure: Any, rows: list[Row]) -> None:
+def legend_of_kinds(figure: Any, rows: list[Row]) -> None:
     """The kinds of policy by how much of a marker they fill; who is who stands at the axis."""
     from matplotlib.lines import Line2D
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Union
 
 from pydantic import Field
 
+from clearsched.edge_cases.settings import NORMAL, EdgeCasesParams
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.params.models import Params
@@ -35,6 +36,7 @@ def params_model(name: str = DEFAULT) -> type[Params]:
         "teacher": _teacher(problem),
         "students": _students(),
         "evaluation": _evaluation(problem),
+        "edge_cases": _edge_cases(problem),
     }
     common |= {field: _type_of(Params, field) for field in ("decisions", "figures")}
     for section, values in problem.overrides.items():
@@ -95,6 +97,13 @@ def _evaluation(problem: Problem) -> type[EvaluationParams]:
     field = Field(policies, min_length=1, description=known.description)
     names: Any = tuple[one_of(policies), ...]  # type: ignore[misc]
     return derived(EvaluationParams, {"policies": (names, field)})
+
+
+def _edge_cases(problem: Problem) -> type[EdgeCasesParams]:
+    cases = (NORMAL, *problem.edge_cases)
+    known = EdgeCasesParams.model_fields["names"]
+    names: Any = tuple[one_of(cases), ...]  # type: ignore[misc]
+    return derived(EdgeCasesParams, {"names": (names, Field(cases, min_length=1, description=known.description))})
 
 
 def _type_of(model: type[Section], field: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from clearsched.decisions.settings import DecisionsParams
+from clearsched.edge_cases.settings import EdgeCasesParams
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.figures.settings import FiguresParams
@@ -45,6 +46,7 @@ class Params(Section):
     decisions: DecisionsParams
     students: StudentsParams
     evaluation: EvaluationParams
+    edge_cases: EdgeCasesParams
     figures: FiguresParams
 
     def __getattr__(self, name: str) -> object:
@@ -93,6 +95,7 @@ class Params(Section):
             ("search.families", self.search.families),
             ("students.names", self.students.names),
             ("evaluation.policies", self.evaluation.policies),
+            ("edge_cases.names", self.edge_cases.names),
         ):
             if len(set(names)) < len(names):
                 return path, list(names), "each name once"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from clearsched.edge_cases.settings import NORMAL
 from clearsched.errors import ClearschedError
 from clearsched.params.checking import parse, problem_of, read_overrides, read_yaml
 from clearsched.params.composing import defaults
@@ -83,7 +84,7 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
 
     Set aside are the sections that the file's problem owns; every value of the common sections that is only its
     default, since the other problem may have another; and what names its policies: `evaluation.policies`,
-    `teacher.clone.policy`, and `students.names` and `search.families` if one of them is unknown.
+    `teacher.clone.policy`, and `students.names`, `search.families` and `edge_cases.names` if one of them is unknown.
 
     Raises:
         ClearschedError: the values are not right for the file's own problem.
@@ -97,6 +98,7 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
         ("evaluation", "policies", set(STUDENTS)),
         ("students", "names", set(STUDENTS)),
         ("search", "families", families),
+        ("edge_cases", "names", {NORMAL, *find_problem(problem).edge_cases}),
     ):
         if not set(kept.get(section, {}).get(key, ())) <= names:
             del kept[section][key]

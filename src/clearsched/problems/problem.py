@@ -92,6 +92,16 @@ class Family(NamedTuple):
     summary: str
 
 
+class EdgeCase(NamedTuple):
+    """Episodes unlike those that policies are made for."""
+
+    name: str  # "giant_job"
+    label: str  # "one giant job"
+    summary: str  # in a clause
+    changes: str  # "module:function": what it changes of the params' sections traces and workload, as in params.yaml;
+    # None where the scenario cannot have it
+
+
 class Source(NamedTuple):
     """Where the jobs of a problem come from."""
 
@@ -352,6 +362,10 @@ class Problem(Protocol):
 
     @property
     def figures(self) -> Registry[Figure]: ...
+    @property
+    def edge_cases(self) -> Registry[EdgeCase]:
+        """What its policies are tried on beside the episodes that they are made for (`edge_cases`); may be empty."""
+
     @property
     def details(self) -> tuple[str, ...]:
         """Names of its own tables that an evaluation writes."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearsched.edge_cases.cases import params_of
 from clearsched.errors import ClearschedError
 from clearsched.figures.kinds import COMPARED, compared_figures, figures_of
 from clearsched.imports import PACKAGE, code_of
@@ -85,7 +86,7 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
     `rule`: its name, as `traces_build`, `students_fit_rule_list` or `figures_draw_gantt`.
     """
     problem = find_problem(params.problem)
-    stage = rule.partition("_")[0]
+    stage = stage_of(rule)
     if rule == "traces_build":
         return code_of([*_of(problem, "build"), *(problem.sources[name].module for name in _sources(params))])
     if rule == "traces_workloads":
@@ -95,6 +96,8 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
     if rule == "teacher_choose":
         return code_of(["clearsched.teacher:choose", *_of(problem, "measures")])
+    if rule == "edge_cases_compare":
+        return code_of(["clearsched.edge_cases:compare", *_of(problem, "measures", "heuristics")])
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
     entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics]
     if stage == "search":
@@ -102,7 +105,16 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         entries += [family.program, *_of(problem, "families")]
     if stage == "students":
         entries.append(STUDENTS[rule.removeprefix("students_fit_")].module)
+    if stage == "edge_cases":
+        own = params_of(params, rule.removeprefix("edge_cases_run_")) or params
+        entries += [*_of(problem, "build", "draw", "edge_cases")]
+        entries += [problem.sources[name].module for name in _sources(own)] if own.traces != params.traces else []
     return code_of(entries)
+
+
+def stage_of(rule: str) -> str:
+    """The stage that a rule belongs to: its name begins with it."""
+    return next((stage for stage in (*_COMMANDS, "figures", "traces") if rule.startswith(f"{stage}_")), rule)
 
 
 _COMMANDS = {
@@ -112,6 +124,7 @@ _COMMANDS = {
     "decisions": "clearsched.decisions:log",
     "students": "clearsched.students:fit",
     "evaluation": "clearsched.evaluation:run",
+    "edge_cases": "clearsched.edge_cases:run",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clearsched.edge_cases.cases import cases_of
 from clearsched.figures.kinds import figures_of
 from clearsched.problems.problem import Choice, Problem, objectives
 from clearsched.search.families import families_of
@@ -9,7 +10,7 @@ from clearsched.students.kinds import STUDENTS
 
 
 def lines_of(problem: Problem) -> list[str]:
-    """A problem in lines: its choices, measures, heuristics, sources of jobs, searched families, students, figures."""
+    """A problem in lines: choices, measures, heuristics, sources, searched families, students, edge cases, figures."""
     default, *others = objectives(problem)
     told = {measure.name: ", may be the objective" for measure in others}
     told[default.name] = ", the objective" + (" unless another is chosen" if others else "")
@@ -23,6 +24,7 @@ def lines_of(problem: Problem) -> list[str]:
         "sources": [(name, source.summary) for name, source in problem.sources.items()],
         "families": [(name, family.summary) for name, family in families_of(problem).items()],
         "students": [(name, kind.summary) for name, kind in STUDENTS.items()],
+        "edge cases": [(name, case.summary) for name, case in cases_of(problem).items()],
         "figures": [(name, figure.label) for name, figure in figures_of(problem).items()],
     }
     lines = [f"{problem.name}: {problem.summary}"]

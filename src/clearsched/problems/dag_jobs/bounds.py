@@ -128,7 +128,7 @@ def least_durations(profiles: Profiles, workload: Workload) -> LeastDurations:
     levels = level_table(profiles.trace.levels, workload.num_executors, workload.semantics.right_interpolation)[1:]
     reached = np.unique(np.concatenate([levels[:, 0], levels[levels[:, 2] > 0, 1]]))
     mode = MEAN if workload.mean_durations else DRAWN
-    again = workload.semantics.failures_per_hour > 0
+    again = workload.semantics.loses_tasks
     if mode == MEAN:
         reached = np.unique(levels[:, 0])
     elif again:

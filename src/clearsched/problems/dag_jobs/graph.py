@@ -366,17 +366,16 @@ def fill_edges(state: State, j: int, node_of: np.ndarray, edges: np.ndarray, m: 
 @allocating
 def fill_node(state: State, s: int, row: np.ndarray) -> None:
     """Write the features of stage s: float32[len(NODE_FEATURES)]."""
-    stage, profiles = state.stage[s], state.profiles
-    g = stage[st.PROFILE_STAGE]
+    stage, task_s = state.stage[s], state.known[s, st.TASK_MS] / 1000
     row[0] = stage[st.UNSTARTED]
     row[1] = demand(state.stage, s)
-    row[2] = profiles.mean_ms[g] / 1000
-    row[3] = stage[st.UNSTARTED] * profiles.mean_ms[g] / 1000
+    row[2] = task_s
+    row[3] = stage[st.UNSTARTED] * state.known[s, st.TASK_MS] / 1000
     row[4] = stage[st.RUNNING] + stage[st.MOVING] + stage[st.COMMITTED]
     row[5] = 1.0 if stage[st.WAITING] == 0 else 0.0
     row[6] = stage[st.CANDIDATE]
-    row[7] = profiles.levels_below[g]
-    row[8] = profiles.critical_path_ms[g] / 1000
+    row[7] = state.profiles.levels_below[stage[st.PROFILE_STAGE]]
+    row[8] = state.known[s, st.PATH_MS] / 1000
 
 
 @allocating

@@ -102,7 +102,7 @@ def wsjf(state: State, alpha: float) -> tuple[int, int]:
 @compiled
 def sjf_cp(state: State) -> tuple[int, int]:
     """All executors to the job with least work left, on it to the ready stage with the longest critical path."""
-    work, stage, longest = state.work, state.stage, state.profiles.critical_path_ms
+    work, stage, known = state.work, state.stage, state.known
     best = NONE
     for i in range(state.scalar[st.NUM_ACTIVE]):
         j = state.active[i]
@@ -117,7 +117,7 @@ def sjf_cp(state: State) -> tuple[int, int]:
         if stage[s, st.CANDIDATE] == 0:
             continue
         ready, chosen_ready = stage[s, st.WAITING] == 0, chosen != NONE and stage[chosen, st.WAITING] == 0
-        longer = chosen == NONE or longest[stage[s, st.PROFILE_STAGE]] > longest[stage[chosen, st.PROFILE_STAGE]]
+        longer = chosen == NONE or known[s, st.PATH_MS] > known[chosen, st.PATH_MS]
         if (ready and not chosen_ready) or (ready == chosen_ready and longer):
             chosen = s
     return chosen, state.scalar[st.TO_DECIDE]
@@ -200,7 +200,7 @@ def is_local(state: State, j: int) -> bool:
 @inlined
 def total_work(state: State, j: int) -> float:
     """Work of job j, done and left, in executor-milliseconds; at least 1, so that every power of it is a number."""
-    return max(state.profiles.work_ms[state.job[j, st.PROFILE]], 1.0)
+    return max(state.work[j, st.WORK_TOTAL_MS], 1.0)
 
 
 @inlined

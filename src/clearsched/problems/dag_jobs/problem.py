@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.problems import policy
+from clearsched.problems.dag_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, FAMILIES, HEURISTICS, LEARNED
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
@@ -48,6 +49,7 @@ class DagJobs:
     sources = SOURCES
     default_source = DEFAULT
     figures = FIGURES
+    edge_cases = EDGE_CASES
     details = ("jobs", "tasks")
     # The others cost minutes and are neither read nor as good.
     overrides: Mapping[str, Any] = {"search": {"families": ("stay_and_move",)}}

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.deferrable_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.sections import SECTIONS
 from clearsched.problems.deferrable_jobs.traces.sources import DEFAULT, SOURCES
-from clearsched.problems.problem import Choice, Family, Figure, Heuristic, Measure, Problem, Source
+from clearsched.problems.problem import Choice, EdgeCase, Family, Figure, Heuristic, Measure, Problem, Source
 from clearsched.registry import Registry, load
 from clearsched.section import Section
 
@@ -60,6 +61,7 @@ class DeferrableJobsProblem:
     sources: Registry[Source] = SOURCES
     default_source = DEFAULT
     figures: Registry[Figure] = FIGURES
+    edge_cases: Registry[EdgeCase] = EDGE_CASES
     details: tuple[str, ...] = ("jobs", "slots")
 
     def files(self, traces: Any) -> list[Path]:

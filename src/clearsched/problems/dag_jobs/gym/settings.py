@@ -21,13 +21,14 @@ from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantic
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.sources import SOURCES
 from clearsched.problems.dag_jobs.traces import Trace
-from clearsched.problems.dag_jobs.workloads.pools import pools
-from clearsched.problems.dag_jobs.workloads.sampling import Draw, needs_load, plan
-from clearsched.problems.dag_jobs.workloads.survey import Load, survey_compiled
+from clearsched.problems.dag_jobs.workloads.pools import Draw, pools
+from clearsched.problems.dag_jobs.workloads.sampling import estimates, needs_load, plan
+from clearsched.problems.dag_jobs.workloads.survey import Load, Survey, survey_compiled
 
 REWARDS = ("jct", "makespan")
 ARRIVALS: tuple[str, ...] = get_args(WorkloadParams.model_fields["arrivals"].annotation)
 OBSERVATIONS = ("candidates", "graph")
+SECTIONS = ("bursty", "diurnal", "replay", "estimates", "surge", "swarm")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Settings:
         load: executor time that the arrivals ask for, relative to what there is.
         mean_interarrival_s: mean time between arrivals, s, instead of `load`.
         bursty, diurnal, replay: settings of these arrivals, as below `workload` in params.yaml.
+        estimates: how wrong the durations are that observations tell; surge, swarm: jobs that arrive faster, or
+            together; as below `workload` in params.yaml.
         moving_delay_s: time an executor takes to change jobs, s.
         warmup_delay_s: time a first task lasts longer where none was measured on a fresh executor, s; of no effect if
             `trace` is compiled already.
@@ -69,6 +72,9 @@ class Settings:
     bursty: Mapping[str, Any] | None = None
     diurnal: Mapping[str, Any] | None = None
     replay: Mapping[str, Any] | None = None
+    estimates: Mapping[str, Any] | None = None
+    surge: Mapping[str, Any] | None = None
+    swarm: Mapping[str, Any] | None = None
     moving_delay_s: float = 2.0
     warmup_delay_s: float = 1.0
     semantics: Semantics | None = None
@@ -93,7 +99,7 @@ class Settings:
     @cached_property
     def options(self) -> WorkloadParams:
         """The same as the section `workload` of params: both draw their episodes by it."""
-        sections = {name: getattr(self, name) for name in ("bursty", "diurnal", "replay")}
+        sections = {name: getattr(self, name) for name in SECTIONS}
         given = {
             "executors": int(self.num_executors),
             "jobs": int(self.jobs),
@@ -105,6 +111,8 @@ class Settings:
             return WorkloadParams.model_validate(given)
         except ValidationError as error:
             first = error.errors()[0]
+            if not first["loc"]:  # settings that do not fit together
+                raise WorkloadError(str(first["msg"]).removeprefix("Value error, ")) from None
             name = ".".join(map(str, first["loc"]))
             name = "num_executors" if name == "executors" else name
             raise WorkloadError(f"{name} is {first['input']!r}: {first['msg']}") from None
@@ -147,12 +155,15 @@ class Settings:
         return float(self._plan[1]["mean_interarrival_ms"])
 
     @cached_property
+    def _known(self) -> Survey:
+        """What drawing needs to know of the profiles."""
+        load = Load(self.options.executors, self.moving_delay_ms, round(self.warmup_delay_s * 1000))
+        return survey_compiled(self.profiles, load if needs_load(self.options) else None, self.arrivals == "replay")
+
+    @cached_property
     def _plan(self) -> tuple[Draw, dict[str, Any]]:
         """How jobs and arrivals are drawn, and what is to be told of them."""
-        options = self.options
-        load = Load(options.executors, self.moving_delay_ms, round(self.warmup_delay_s * 1000))
-        known = survey_compiled(self.profiles, load if needs_load(options) else None, self.arrivals == "replay")
-        return plan(options, pools(options, known)["train"], known)
+        return plan(self.options, pools(self.options, self._known)["train"], self._known)
 
     def draw(self, generator: np.random.Generator) -> Workload:
         """An episode from a random stream."""
@@ -165,6 +176,7 @@ class Settings:
             self.moving_delay_ms,
             seed=int(generator.integers(2**63 - 1)),
             semantics=semantics if self.idling else replace(semantics, idling=False),
+            estimates=estimates(self.options, self._known),
         )
 
     def given(self, workload: Any) -> Workload:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clearsched.section import Section
 
@@ -42,6 +42,57 @@ class FaultsParams(Section):
     )
     straggler_probability: float = Field(0.0, ge=0, le=1, description="share of tasks that straggle")
     straggler_slowdown: float = Field(1.0, ge=1, le=1000, description="how many times longer a straggler runs")
+
+
+class EstimatesParams(Section):
+    """How wrong the task durations are that policies see; what happens stays what it is. Exact by default."""
+
+    error: float = Field(
+        1.0,
+        ge=1,
+        le=1000,
+        description="typical factor by which the estimate of a stage is off, up or down; 1: policies know the mean "
+        "duration of every stage",
+    )
+    missing: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of the jobs without estimates: their tasks count with the mean of all tasks of the trace",
+    )
+
+
+class SurgeParams(Section):
+    """Some jobs that arrive faster than the others, whatever the kind of random arrivals; none by default."""
+
+    jobs: int = Field(0, ge=0, le=100_000, description="jobs that arrive at another load; 0: none")
+    after_job: int = Field(10, ge=1, le=100_000, description="jobs that arrive before the first of them")
+    load: float = Field(1.2, gt=0, le=100, description="load that they arrive at")
+
+
+class GiantParams(Section):
+    """A giant among the jobs; none by default."""
+
+    tasks: float = Field(1.0, ge=1, le=10_000, description="how many times its tasks one job has; 1: no giant")
+    after_job: int = Field(10, ge=0, le=100_000, description="jobs that arrive before it")
+
+
+class SwarmParams(Section):
+    """Tiny jobs that arrive together, beside the other jobs; none by default."""
+
+    jobs: int = Field(0, ge=0, le=100_000, description="jobs in the swarm; 0: none")
+    after_job: int = Field(10, ge=1, le=100_000, description="other jobs before it: it arrives with the last of them")
+    smallest: float = Field(
+        0.1, gt=0, le=1, description="share of the job profiles, the smallest by executor time, that it is drawn from"
+    )
+
+
+class OutageParams(Section):
+    """Executors that are lost for a while; none by default. Counted in mean times between arrivals."""
+
+    share: float = Field(0.0, ge=0, le=1, description="share of the executors that is lost; 0: none")
+    after_job: int = Field(10, ge=0, le=100_000, description="mean times between arrivals before the outage")
+    jobs: int = Field(20, ge=1, le=100_000, description="mean times between arrivals that it lasts")
 
 
 class BurstyParams(Section):
@@ -135,3 +186,25 @@ class WorkloadParams(Section):
     episodes: EpisodesParams = EpisodesParams()
     corrections: CorrectionsParams = CorrectionsParams()
     faults: FaultsParams = FaultsParams()
+    estimates: EstimatesParams = EstimatesParams()
+    surge: SurgeParams = SurgeParams()
+    giant: GiantParams = GiantParams()
+    swarm: SwarmParams = SwarmParams()
+    outage: OutageParams = OutageParams()
+
+    @model_validator(mode="after")
+    def _fits(self) -> WorkloadParams:
+        if self.surge.jobs and self.arrivals in ("batch", "replay"):
+            raise ValueError(f"surge.jobs must be 0 where arrivals are {self.arrivals}: they have no rate to raise")
+        if self.outage.share and self.arrivals == "batch":
+            raise ValueError("outage.share must be 0 where arrivals are batch: there is no time between them")
+        last = self.surge.after_job + self.surge.jobs
+        if self.surge.jobs and last > self.jobs:
+            raise ValueError(f"surge ends with job {last}: jobs must be {last} or more, it is {self.jobs}")
+        for name, part, on in (("giant", self.giant, self.giant.tasks > 1), ("swarm", self.swarm, self.swarm.jobs > 0)):
+            least = part.after_job + (name == "giant")
+            if on and least > self.jobs:
+                raise ValueError(
+                    f"{name}.after_job is {part.after_job}: jobs must be {least} or more, it is {self.jobs}"
+                )
+        return self

@@ -123,8 +123,7 @@ def survey(state: State) -> int:
     Sums are taken anew, in order of the stages, so that they do not depend on what happened before; but only of jobs
     that have started a task since.
     """
-    stage, job, work, profiles = state.stage, state.job, state.work, state.profiles
-    mean_ms, num_tasks, critical_path_ms = profiles.mean_ms, profiles.num_tasks, profiles.critical_path_ms
+    stage, job, work, known, num_tasks = state.stage, state.job, state.work, state.known, state.profiles.num_tasks
     for i in range(state.scalar[st.NUM_ACTIVE]):
         j = state.active[i]
         if job[j, st.WORK_STAMP] == job[j, st.TASKS_LEFT]:
@@ -132,9 +131,9 @@ def survey(state: State) -> int:
         left = critical_path = 0.0
         for s in range(job[j, st.BASE], job[j, st.BASE] + job[j, st.NUM_STAGES]):
             if stage[s, st.UNSTARTED] > 0:
-                g = stage[s, st.PROFILE_STAGE]
-                own = stage[s, st.UNSTARTED] * mean_ms[g]
-                below = critical_path_ms[g] - num_tasks[g] * mean_ms[g]
+                task_ms = known[s, st.TASK_MS]
+                own = stage[s, st.UNSTARTED] * task_ms
+                below = known[s, st.PATH_MS] - num_tasks[stage[s, st.PROFILE_STAGE]] * task_ms
                 left += own
                 critical_path = max(critical_path, own + below)
         work[j, st.WORK_LEFT_MS] = left

@@ -37,7 +37,15 @@ from clearsched.problems.dag_jobs.simulator.candidates import (
     select,
 )
 from clearsched.problems.dag_jobs.simulator.durations import drawn_duration_ms, random_bits
-from clearsched.problems.dag_jobs.simulator.executors import attempt, back_up, dispatch, schedule, set_ready, start_task
+from clearsched.problems.dag_jobs.simulator.executors import (
+    attempt,
+    back_up,
+    dispatch,
+    in_outage,
+    schedule,
+    set_ready,
+    start_task,
+)
 from clearsched.problems.dag_jobs.simulator.logs import log_decision, log_task
 from clearsched.problems.dag_jobs.simulator.profiles import FRESH, REST_WAVE
 from clearsched.problems.dag_jobs.simulator.promises import (
@@ -110,6 +118,7 @@ def advance(state: State) -> int:
                     table, durations_ms, levels, stage[s, st.PROFILE_STAGE], job[j, st.ATTACHED], REST_WAVE, bits
                 )
             else:
+                scalar[st.TIME_MS] = now_ms
                 duration_ms, failed = attempt(state, s, REST_WAVE)
                 if failed:
                     node[n, NODE_CODE] = (s << st.KIND_BITS) | st.FAILS
@@ -324,6 +333,8 @@ def executor_fails(state: State, s: int) -> None:
     job[j, st.ATTACHED] -= 1
     job[j, st.GRANTED] = max(job[j, st.GRANTED] - 1, 0)
     recovery_ms = scalar[st.TIME_MS] + scalar[st.RECOVERY_MS]
+    if in_outage(scalar):
+        recovery_ms = max(recovery_ms, scalar[st.OUTAGE_UNTIL_MS])
     schedule(state, recovery_ms, s, st.RECOVERS)
     if job[j, st.POOL] > 0:
         open_round_of_pool(state, j)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from clearsched.compiled.jit import inlined
 from clearsched.compiled.wheel import push
 from clearsched.problems.dag_jobs.simulator import state as st
@@ -155,8 +157,17 @@ def attempt(state: State, s: int, wave: int) -> tuple[int, bool]:
     else:
         duration_ms = drawn_duration_ms(profiles.table, profiles.durations_ms, state.levels, g, executors, wave, bits)
     if scalar[st.FAULTS] == 1:
+        if in_outage(scalar) and scalar[st.OUTAGE_TAKEN] < scalar[st.OUTAGE_EXECUTORS]:
+            scalar[st.OUTAGE_TAKEN] += 1
+            return 0, True
         return with_faults(duration_ms, bits, scalar[st.STRAGGLER_THRESHOLD], state.fault)
     return duration_ms, False
+
+
+@inlined
+def in_outage(scalar: np.ndarray) -> bool:
+    """Whether an outage lasts now."""
+    return scalar[st.OUTAGE_FROM_MS] <= scalar[st.TIME_MS] < scalar[st.OUTAGE_UNTIL_MS]
 
 
 @inlined

@@ -144,13 +144,14 @@ def _with_more_rows(state: State) -> State:
     """The same state with room for twice as many jobs."""
     rows = len(state.job)
     # Row numbers stay as they are: stages follow their job's row at a fixed distance.
-    stage, job, work, active = (
-        np.concatenate([array, np.zeros_like(array)]) for array in (state.stage, state.job, state.work, state.active)
+    stage, job, work, known, active = (
+        np.concatenate([array, np.zeros_like(array)])
+        for array in (state.stage, state.job, state.work, state.known, state.active)
     )
     free_row = np.empty(2 * rows, np.int64)
     free_row[:rows] = np.arange(rows, 2 * rows)[::-1]
     state.scalar[st.FREE_ROWS] = rows
-    return state._replace(stage=stage, job=job, work=work, active=active, free_row=free_row)
+    return state._replace(stage=stage, job=job, work=work, known=known, active=active, free_row=free_row)
 
 
 def _statistics(state: State) -> ReplayStatistics:

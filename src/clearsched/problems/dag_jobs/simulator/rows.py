@@ -151,7 +151,7 @@ def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Tota
         is_source=is_source,
         held=held - is_source * scalar[st.TO_DECIDE],
         work_left_ms=work[j, st.WORK_LEFT_MS],
-        work_ms=state.profiles.work_ms[job[j, st.PROFILE]],
+        work_ms=work[j, st.WORK_TOTAL_MS],
         tasks_left=job[j, st.TASKS_LEFT],
         stages_left=job[j, st.STAGES_LEFT],
         time_ms=scalar[st.TIME_MS],
@@ -177,8 +177,7 @@ def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Tota
 @inlined
 def _describe_stage(state: State, s: int, rows: np.ndarray, row: int, earlier_candidates: float) -> None:
     """Write the features of stage s, and of the decision, to a row."""
-    stage, profiles = state.stage, state.profiles
-    g = stage[s, st.PROFILE_STAGE]
+    stage = state.stage
     _write_stage(
         rows,
         row,
@@ -187,9 +186,9 @@ def _describe_stage(state: State, s: int, rows: np.ndarray, row: int, earlier_ca
         running=stage[s, st.RUNNING],
         moving=stage[s, st.MOVING],
         promised=stage[s, st.COMMITTED],
-        task_ms=profiles.mean_ms[g],
-        levels_below=profiles.levels_below[g],
-        critical_path_ms=profiles.critical_path_ms[g],
+        task_ms=state.known[s, st.TASK_MS],
+        levels_below=state.profiles.levels_below[stage[s, st.PROFILE_STAGE]],
+        critical_path_ms=state.known[s, st.PATH_MS],
         earlier_candidates=earlier_candidates,
         to_decide=state.scalar[st.TO_DECIDE],
         jobs=state.scalar[st.NUM_ACTIVE],

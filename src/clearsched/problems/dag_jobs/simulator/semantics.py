@@ -19,6 +19,8 @@ class Semantics:
         recovery_ms: time from the failure of an executor to its return, ms.
         straggler_probability: share of tasks that are stragglers.
         straggler_slowdown: factor on the duration of a straggler.
+        outage_executors: executors that are lost in an outage; 0 for none.
+        outage_from_ms, outage_until_ms: when it begins, and when those that were lost come back.
         idling: a learned policy may answer `none` and leave executors idle (§5); heuristics always may.
 
     Raises:
@@ -33,6 +35,9 @@ class Semantics:
     straggler_probability: float = 0.0
     straggler_slowdown: float = 1.0
     idling: bool = True
+    outage_executors: int = 0
+    outage_from_ms: int = 0
+    outage_until_ms: int = 0
 
     def __post_init__(self) -> None:
         bounds = {
@@ -40,6 +45,9 @@ class Semantics:
             "recovery_ms": (0, 2**40),
             "straggler_probability": (0, 1),
             "straggler_slowdown": (1, 1_000_000),
+            "outage_executors": (0, 2**31),
+            "outage_from_ms": (0, 2**53),
+            "outage_until_ms": (self.outage_from_ms, 2**53),
         }
         for name, (low, high) in bounds.items():
             value = getattr(self, name)
@@ -49,7 +57,12 @@ class Semantics:
     @property
     def has_faults(self) -> bool:
         """Whether tasks may be stragglers or fail."""
-        return self.failures_per_hour > 0 or self.straggler_probability > 0
+        return self.loses_tasks or self.straggler_probability > 0
+
+    @property
+    def loses_tasks(self) -> bool:
+        """Whether a task may start more than once."""
+        return self.failures_per_hour > 0 or self.outage_executors > 0
 
 
 PUBLISHED = Semantics()

@@ -14,6 +14,7 @@ from clearsched.problems.dag_jobs.simulator import engine, loop
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.simulator.engine import job_time_ms as job_time_ms  # of use with what is here
+from clearsched.problems.dag_jobs.simulator.estimates import EXACT, Estimates, believe, believed_task_ms
 from clearsched.problems.dag_jobs.simulator.profiles import ProfileArrays, Profiles, level_table
 from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, something_pending
 from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
@@ -41,6 +42,7 @@ class Workload:
         mean_durations: take rounded means instead of draws (the mode of the golden episodes).
         semantics: corrections and faults.
         objective: name of the measure that `EpisodeResult.cost_to_go` tells of.
+        estimates: how wrong the durations are that policies see.
     """
 
     profile: np.ndarray
@@ -51,6 +53,7 @@ class Workload:
     mean_durations: bool = False
     semantics: Semantics = PUBLISHED
     objective: str = JCT
+    estimates: Estimates = EXACT
 
 
 @dataclass(frozen=True)
@@ -236,10 +239,11 @@ def start(
 
 
 def _begin(profiles: Profiles, workload: Workload, task_rows: int, decision_rows: int) -> State:
-    return new_state(
+    profile = np.asarray(workload.profile, np.int64)
+    state = new_state(
         profiles.arrays,
         _level_table(profiles.trace.levels, workload.num_executors, workload.semantics.right_interpolation),
-        np.asarray(workload.profile, np.int64),
+        profile,
         np.asarray(workload.arrival_ms, np.int64),
         workload.moving_delay_ms,
         workload.seed,
@@ -248,6 +252,9 @@ def _begin(profiles: Profiles, workload: Workload, task_rows: int, decision_rows
         task_rows=task_rows,
         decision_rows=decision_rows,
     )
+    if not workload.estimates.are_exact:
+        believe(state, believed_task_ms(profiles.arrays, profile, workload.estimates, workload.seed))
+    return state
 
 
 def is_recorded(state: State) -> bool:

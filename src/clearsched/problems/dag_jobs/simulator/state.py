@@ -107,8 +107,12 @@ JOB_COLUMNS = 16
     NUM_COMPLETE,  # jobs complete
     SEED,
     IDLING,  # 1: learned policies may leave executors idle
-) = range(42)
-SCALARS = 42
+    OUTAGE_EXECUTORS,  # executors that an outage takes (§11)
+    OUTAGE_FROM_MS,
+    OUTAGE_UNTIL_MS,
+    OUTAGE_TAKEN,  # that it has taken
+) = range(46)
+SCALARS = 46
 
 ROUND_KEY = NONE
 
@@ -126,10 +130,14 @@ ENTRY_KEY, ENTRY_TO, ENTRY_COUNT, ENTRY_NEXT = range(4)
 # Columns of `arrival`.
 ARRIVES_MS, ARRIVING_PROFILE = range(2)
 
-# Columns of `work`, per job; current after `survey`.
-WORK_LEFT_MS, CRITICAL_PATH_LEFT_MS, WORK_ROOT = range(3)
-WORK_COLUMNS = 3  # WORK_ROOT: fifth root of the work left + ROOT_OFFSET_MS, of which the shares by powers are made
+# Columns of `work`, per job, as policies see it; current after `survey`, but for the last, which does not change.
+WORK_LEFT_MS, CRITICAL_PATH_LEFT_MS, WORK_ROOT, WORK_TOTAL_MS = range(4)
+WORK_COLUMNS = 4  # WORK_ROOT: fifth root of the work left + ROOT_OFFSET_MS, of which the shares by powers are made
 ROOT_OFFSET_MS = 1000.0
+
+# Columns of `known`, per stage: what policies see of durations, which may be wrong (estimates.py).
+TASK_MS, PATH_MS = range(2)  # mean duration of a task; largest work on a path downwards, the stage's own included
+KNOWN_COLUMNS = 2
 
 # Entries of `fault`.
 MEAN_LIFE_MS, SLOWDOWN = range(2)
@@ -148,6 +156,7 @@ class State(NamedTuple):
     stage: np.ndarray  # int64[S, STAGE_COLUMNS]
     job: np.ndarray  # int64[J, JOB_COLUMNS]
     work: np.ndarray  # float64[J, WORK_COLUMNS], ms
+    known: np.ndarray  # float64[S, KNOWN_COLUMNS], ms
     arrival: np.ndarray  # int64[jobs, 2]: arrival time and profile, in order of arrival
     active: np.ndarray  # int64[J]: rows of the active jobs in order of arrival
     bitmap: np.ndarray  # uint64[BITMAP_WORDS]: the event queue, see compiled/wheel.py
@@ -220,6 +229,7 @@ def allocate(
         np.empty((stage_rows, STAGE_COLUMNS), np.int64),
         np.empty((job_rows, JOB_COLUMNS), np.int64),
         np.zeros((job_rows, WORK_COLUMNS)),
+        np.empty((stage_rows, KNOWN_COLUMNS)),
         arrival,
         np.empty(job_rows, np.int64),
         np.empty(BITMAP_WORDS, np.uint64),
@@ -250,6 +260,8 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: 
     scalar[FAULTS] = semantics.has_faults
     scalar[STRAGGLER_THRESHOLD] = round(semantics.straggler_probability * 2**32)
     scalar[RECOVERY_MS] = semantics.recovery_ms
+    scalar[OUTAGE_EXECUTORS] = semantics.outage_executors
+    scalar[OUTAGE_FROM_MS], scalar[OUTAGE_UNTIL_MS] = semantics.outage_from_ms, semantics.outage_until_ms
     scalar[NUM_ARRIVALS] = len(state.arrival)
     state.fault[MEAN_LIFE_MS] = 3_600_000 / semantics.failures_per_hour if semantics.failures_per_hour > 0 else np.inf
     state.fault[SLOWDOWN] = semantics.straggler_slowdown
@@ -300,6 +312,7 @@ def write_job(state: State, j: int, base: int, row: int) -> None:
     job[j, HAS_DEMAND] = stop - first
     job[j, PROFILE], job[j, ARRIVAL_MS] = profile, state.arrival[row, ARRIVES_MS]
     job[j, COMPLETION_MS] = job[j, WORK_STAMP] = NONE
+    state.work[j, WORK_TOTAL_MS] = profiles.work_ms[profile]
     # A stream a stage, so that a task meets the same draw whatever else the policy did before it.
     stream = mix(np.uint64(state.scalar[SEED]) + np.uint64(job_number(state, row)))
     job[j, NUMBER] = job_number(state, row)
@@ -313,6 +326,7 @@ def write_job(state: State, j: int, base: int, row: int) -> None:
         stage[s, JOB] = j
         stage[s, WAITING] = stage[s, UNSATURATED] = num_parents
         stage[s, FIRST_PROMISE] = stage[s, LAST_PROMISE] = NONE
+        state.known[s, TASK_MS], state.known[s, PATH_MS] = profiles.mean_ms[g], profiles.critical_path_ms[g]
         job[j, TASKS_LEFT] += profiles.num_tasks[g]
 
 

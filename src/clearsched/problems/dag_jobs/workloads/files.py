@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
 from clearsched.problems.dag_jobs.schemas import WORKLOADS
+from clearsched.problems.dag_jobs.simulator.estimates import Estimates
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces.storage import read_profiles
+from clearsched.problems.dag_jobs.workloads.giants import with_giants
 from clearsched.schemas import read_table
 
 SPLITS = ("train", "validation", "test")
@@ -31,7 +33,8 @@ class Workloads:
         table: schema `WORKLOADS`.
         settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations, semantics,
             objective; where the splits draw from different jobs or arrivals are not poisson, also `arrivals` and
-            `splits`, which has the load and the mean time between arrivals of each split.
+            `splits`, which has the load and the mean time between arrivals of each split; where policies see wrong
+            durations `estimates`, and where a job of each episode is a giant `giant`, its place and its factor.
     """
 
     table: pa.Table
@@ -60,6 +63,7 @@ class Workloads:
                 self.settings["durations"] == "mean",
                 Semantics(**self.settings["semantics"]),
                 self.settings["objective"],
+                Estimates(**self.settings.get("estimates", {})),
             )
             for a, b in pairwise(bounds)
         ]
@@ -90,8 +94,15 @@ def load_inputs(trace: Path, workloads: Path) -> tuple[Profiles, Workloads]:
         raise ClearschedError(f"{trace}: no such file")
     if drawn.settings["trace"] != digest_file(trace):
         raise ClearschedError(f"{workloads}: was drawn over another trace than {trace}; build it again")
-    used, number = np.unique(drawn.table["profile"].to_numpy(), return_inverse=True)
-    profiles = compile_profiles(read_profiles(trace, used), drawn.settings["warmup_delay_ms"])
+    giant = drawn.settings.get("giant")
+    is_giant = drawn.table["job"].to_numpy() == (giant["job"] if giant else -1)
+    key = 2 * drawn.table["profile"].to_numpy().astype(np.int64) + is_giant
+    used, number = np.unique(key, return_inverse=True)
+    read = read_profiles(trace, np.unique(used // 2))
+    if giant:
+        copied = np.unique(used // 2, return_inverse=True)[1]
+        read = with_giants(read, copied, used % 2 == 1, giant["tasks"])
+    profiles = compile_profiles(read, drawn.settings["warmup_delay_ms"])
     index = WORKLOADS.get_field_index("profile")
     table = drawn.table.set_column(index, WORKLOADS.field(index), pa.array(number, pa.int32()))
     return profiles, Workloads(table, drawn.settings)

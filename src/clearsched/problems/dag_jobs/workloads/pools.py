@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,6 +12,9 @@ from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.settings.workload import SplitFractionsParams, WorkloadParams
 from clearsched.problems.dag_jobs.workloads.files import SPLITS
 from clearsched.problems.dag_jobs.workloads.survey import Survey
+
+Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
+"""Profiles and arrivals (ms) of the jobs of an episode, from its random stream."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +12,18 @@ import pyarrow as pa
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
 from clearsched.problems.dag_jobs.schemas import WORKLOADS
+from clearsched.problems.dag_jobs.simulator.estimates import EXACT, Estimates
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.workloads import arrivals
+from clearsched.problems.dag_jobs.workloads.crowds import with_surge, with_swarm
 from clearsched.problems.dag_jobs.workloads.files import SPLITS, Workloads
-from clearsched.problems.dag_jobs.workloads.pools import Pool, pools
+from clearsched.problems.dag_jobs.workloads.pools import Draw, Pool, pools
 from clearsched.problems.dag_jobs.workloads.survey import Load, Survey, survey
 from clearsched.schemas import write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
     from clearsched.problems.dag_jobs.settings.workload import WorkloadParams
-
-Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
-"""Profiles and arrivals (ms) of the jobs of an episode, from its random stream."""
 
 
 def build(params: Params, trace: Path, out: Path) -> Workloads:
@@ -50,7 +48,7 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         "warmup_delay_ms": load.warmup_delay_ms,
         "mean_interarrival_ms": plans["train"][1]["mean_interarrival_ms"],
         "durations": options.durations,
-        "semantics": asdict(semantics(params)),
+        "semantics": _told(semantics(params, plans["train"][1]["mean_interarrival_ms"])),
         "objective": options.objective,
         "seed": params.seed,
         "trace": digest_file(trace),
@@ -59,6 +57,11 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         settings["arrivals"] = options.arrivals
         settings["split"] = options.split
         settings["splits"] = {split: facts for split, (_, facts) in plans.items()}
+    wrong = estimates(options, known)
+    if not wrong.are_exact:
+        settings["estimates"] = asdict(wrong)
+    if options.giant.tasks > 1:
+        settings["giant"] = {"job": options.giant.after_job, "tasks": options.giant.tasks}
     table = draw_episodes(params, {split: draw for split, (draw, _) in plans.items()})
     write_table(out, table, WORKLOADS, settings)
     return Workloads(table, settings)
@@ -66,14 +69,22 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
 
 def needs_load(options: WorkloadParams) -> bool:
     """Whether the executor time of all jobs must be known, which takes a look at every stage."""
-    if options.arrivals == "replay":
+    if options.arrivals == "replay" or options.swarm.jobs or options.surge.jobs or options.estimates.missing:
         return True
     return options.arrivals != "batch" and options.mean_interarrival_s is None
 
 
-def semantics(params: Params) -> Semantics:
-    """The corrections and faults of `params.workload`."""
-    faults = params.workload.faults
+def _told(rules: Semantics) -> dict[str, Any]:
+    """Semantics as the file tells them; of an outage only where there is one."""
+    return {
+        name: value for name, value in asdict(rules).items() if rules.outage_executors or not name.startswith("outage_")
+    }
+
+
+def semantics(params: Params, gap_ms: float = 0.0) -> Semantics:
+    """The corrections and faults of `params.workload`; `gap_ms`: mean time between arrivals, for an outage."""
+    faults, outage = params.workload.faults, params.workload.outage
+    from_ms = round(outage.after_job * gap_ms)
     return Semantics(
         **params.workload.corrections.model_dump(),
         failures_per_hour=faults.failures_per_hour,
@@ -81,7 +92,18 @@ def semantics(params: Params) -> Semantics:
         straggler_probability=faults.straggler_probability,
         straggler_slowdown=faults.straggler_slowdown,
         idling=params.workload.idling,
+        outage_executors=round(outage.share * params.workload.executors),
+        outage_from_ms=from_ms,
+        outage_until_ms=from_ms + round(outage.jobs * gap_ms),
     )
+
+
+def estimates(options: WorkloadParams, known: Survey) -> Estimates:
+    """How wrong the durations are that policies see."""
+    wrong = options.estimates
+    if not wrong.missing:
+        return Estimates(wrong.error) if wrong.error > 1 else EXACT
+    return Estimates(wrong.error, wrong.missing, known.mean_task_ms)
 
 
 def draw_episodes(params: Params, draws: dict[str, Draw]) -> pa.Table:
@@ -116,7 +138,7 @@ def plan(options: WorkloadParams, pool: Pool, known: Survey) -> tuple[Draw, dict
     count = sum(map(len, pool.profiles))
     if options.arrivals == "replay":
         draw, facts = _replay(options, pool, known)
-        return draw, {"profiles": count} | facts
+        return with_swarm(draw, options.swarm, pool, known), {"profiles": count} | facts
     mean_ms = pool.mean(known.executor_ms) if len(known.executor_ms) else float("nan")
     gap = mean_interarrival_ms(options, mean_ms)
 
@@ -125,7 +147,8 @@ def plan(options: WorkloadParams, pool: Pool, known: Survey) -> tuple[Draw, dict
         return profile, _arrivals(options, generator, gap)
 
     load = mean_ms / (gap * options.executors) if gap and mean_ms == mean_ms else None
-    return draw_random, {"profiles": count, "mean_interarrival_ms": gap, "offered_load": load}
+    draw = with_swarm(with_surge(draw_random, options.surge, load), options.swarm, pool, known)
+    return draw, {"profiles": count, "mean_interarrival_ms": gap, "offered_load": load}
 
 
 def _arrivals(options: WorkloadParams, generator: np.random.Generator, gap: float) -> np.ndarray:

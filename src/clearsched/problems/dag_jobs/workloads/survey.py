@@ -35,6 +35,7 @@ class Survey:
         template: uint32[P], a number for each query that looks random; empty if not asked for. Two queries may share
             one, seldom.
         arrival_ms: int64[P], arrival in the trace; empty if not asked for.
+        mean_task_ms: mean duration of a task, ms; NaN if executor times were not asked for.
     """
 
     num_profiles: int
@@ -42,6 +43,7 @@ class Survey:
     executor_ms: np.ndarray
     template: np.ndarray
     arrival_ms: np.ndarray
+    mean_task_ms: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,14 @@ def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: b
     levels = file.levels() if load is not None else ()
     found: dict[str, list[np.ndarray]] = {"executor": [], "template": [], "arrival": []}
     count = 0
+    tasks = np.zeros(2)  # their number and work, ms
     for trace in file.traces(levels) if load is not None else _unchecked(file, template_seed is not None, arrivals):
         stages, first = trace.stages, trace.profile_starts
         count += trace.num_profiles
         if load is not None:
-            found["executor"].append(_executor_ms(trace, load))
+            executor, of_piece = _executor_ms(trace, load)
+            found["executor"].append(executor)
+            tasks += of_piece
         if template_seed is not None:
             found["template"].append(_numbers(stages["query"].take(first[:-1]), template_seed))
         if arrivals:
@@ -87,6 +92,7 @@ def survey(path: Path, load: Load | None, template_seed: int | None, arrivals: b
         _joined(found.pop("executor"), np.float64),
         _joined(found.pop("template"), np.uint32),
         _joined(found.pop("arrival"), np.int64),
+        float(tasks[1] / tasks[0]) if load is not None else float("nan"),
     )
 
 
@@ -98,12 +104,14 @@ def survey_compiled(profiles: Profiles, load: Load | None, arrivals: bool) -> Su
     """
     trace = profiles.trace
     where, count = str(trace.metadata.get("source", "trace")), trace.num_profiles
+    work_ms, tasks = profiles.arrays.num_tasks @ profiles.arrays.mean_ms, profiles.arrays.num_tasks.sum()
     return Survey(
         count,
         _parts(trace.metadata, where, count),
         np.zeros(0) if load is None else executor_ms(profiles, load.num_executors, load.moving_delay_ms),
         np.zeros(0, np.uint32),
         _arrivals(trace.stages["arrival_ms"].take(trace.profile_starts[:-1]), where) if arrivals else np.zeros(0),
+        float("nan") if load is None else float(work_ms / tasks),
     )
 
 
@@ -142,11 +150,12 @@ def _arrivals(arrival: pa.ChunkedArray, path: Path | str) -> np.ndarray:
     return arrival.to_numpy()
 
 
-def _executor_ms(trace: Trace, load: Load) -> np.ndarray:
-    """float64[profiles of the piece]."""
-    table = compile_durations(trace, load.warmup_delay_ms).table
+def _executor_ms(trace: Trace, load: Load) -> tuple[np.ndarray, np.ndarray]:
+    """float64[profiles of the piece], and float64[2]: how many tasks they have, and their work, ms."""
+    durations = compile_durations(trace, load.warmup_delay_ms)
     num_tasks, root = trace.stages["num_tasks"].to_numpy().astype(np.int64), trace.profile_starts[:-1]
-    return _occupied_ms(num_tasks, table, root, trace.levels, load.num_executors, load.moving_delay_ms)
+    occupied = _occupied_ms(num_tasks, durations.table, root, trace.levels, load.num_executors, load.moving_delay_ms)
+    return occupied, np.array([num_tasks.sum(), num_tasks @ durations.mean_ms])
 
 
 def executor_ms(profiles: Profiles, num_executors: int, moving_delay_ms: int) -> np.ndarray:

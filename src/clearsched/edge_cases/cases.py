@@ -1,0 +1,87 @@
+"""Which edge cases a scenario has, and the params of each: the scenario's own with what the edge case changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from clearsched.edge_cases import settings
+from clearsched.errors import ClearschedError
+from clearsched.problems import find_problem
+from clearsched.problems.problem import EdgeCase, Problem
+from clearsched.registry import Registry, load
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+
+SECTIONS = ("traces", "workload")
+"""What an edge case may change."""
+
+NORMAL = EdgeCase(settings.NORMAL, "normal load", "the scenario as it is: what the others are held against", "")
+
+
+def cases_of(problem: Problem) -> Registry[EdgeCase]:
+    """The edge cases of a problem, the scenario as it is first.
+
+    Raises:
+        ClearschedError: two of them have one name.
+    """
+    return Registry("edge case", (NORMAL, *problem.edge_cases.values()))
+
+
+def cases_run(params: Params) -> list[str]:
+    """The names of `params.edge_cases` that the scenario can have.
+
+    Raises:
+        ClearschedError: what one of them changes does not fit the scenario.
+    """
+    return [name for name in dict.fromkeys(params.edge_cases.names) if params_of(params, name) is not None]
+
+
+def params_of(params: Params, name: str) -> Params | None:
+    """The params of an edge case, with its few episodes; None where the scenario can have no such thing.
+
+    Raises:
+        ClearschedError: there is no such edge case, or what it changes does not fit the scenario.
+    """
+    case = cases_of(find_problem(params.problem))[name]
+    changes: Mapping[str, Any] | None = load(case.changes)(params) if case.changes else {}
+    if changes is None:
+        return None
+    episodes = {"episodes": {"train": 1, "validation": 1, "test": params.edge_cases.episodes}}
+    changes = _merged(changes, {"workload": episodes})
+    return params.model_copy(update={section: _changed(params, name, section, changes) for section in SECTIONS})
+
+
+def changes_trace(params: Params, name: str) -> bool:
+    """Whether the jobs of an edge case are not those of the scenario."""
+    changed = params_of(params, name)
+    return changed is not None and changed.traces != params.traces
+
+
+def _changed(params: Params, name: str, section: str, changes: Mapping[str, Any]) -> Any:
+    """A section of params with what an edge case changes, checked."""
+    unknown = [key for key in changes if key not in SECTIONS]
+    if unknown:
+        raise ClearschedError(f"edge case {name}: changes {unknown[0]}: it may change {' and '.join(SECTIONS)}")
+    own = getattr(params, section)
+    values = _merged(own.model_dump(mode="json"), changes.get(section, {}))
+    try:
+        return type(own).model_validate_json(json.dumps(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(map(str, (section, *first["loc"])))
+        message = str(first["msg"]).removeprefix("Value error, ")
+        raise ClearschedError(f"edge case {name}: does not fit the scenario: {path}: {message}") from None
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the values of `over`, section by section."""
+    both = dict(base)
+    for key, value in over.items():
+        inner = both.get(key)
+        both[key] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return both

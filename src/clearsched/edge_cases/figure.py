@@ -1,0 +1,86 @@
+"""Every policy on every edge case: a panel a case, the paired difference to the reference with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clearsched.edge_cases.case import Case, Row, order_of
+from clearsched.evaluation.text import with_unit
+from clearsched.figures import style
+from clearsched.figures.comparison import legend_of_kinds
+from clearsched.problems.problem import Measure
+from clearsched.schemas import EDGE_CASES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLUMNS = 3
+ZOOM = 25.0
+"""Differences beyond this are an arrow at the edge, with the number beside it: else one policy flattens all others."""
+
+
+def draw(cases: Sequence[Case], objective: Measure, subject: style.Subject, confidence: float) -> style.Drawing:
+    """A panel a case; one row a policy, the best on average over the cases on top."""
+    policies = order_of(cases, objective)
+    rows = -(-len(cases) // COLUMNS)
+    figure = style.new_figure(height_in=1.1 + rows * (0.55 + 0.2 * len(policies)))
+    grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes, case in zip(grid, cases, strict=False):
+        _draw_case(axes, case.of(objective), policies, subject)
+        axes.set_title(case.label, loc="left")
+    for axes in grid[len(cases) :]:
+        axes.set_visible(False)
+    for axes in grid[: len(cases)][-COLUMNS:]:
+        axes.tick_params(axis="x", labelbottom=True)  # also above an empty place
+    for axes in grid[::COLUMNS]:
+        axes.set_yticks(range(len(policies)), [subject.shown(policy).label for policy in policies])
+        axes.set_ylim(len(policies) - 0.4, -0.6)
+    legend_of_kinds(figure, cases[0].of(objective))
+    reference = subject.shown(cases[0].rows[0]["reference"]).label
+    better = "lower is better" if objective.lower_is_better else "higher is better"
+    figure.suptitle(
+        f"Paired difference of {with_unit(objective.short, objective.unit)} to {reference} in %, "
+        f"{100 * confidence:g} % intervals; {better}",
+        x=0.01,
+        ha="left",
+        fontsize=9,
+    )
+    header = list(EDGE_CASES.names)
+    data = [{"edge_case": case.name, "label": case.label} | row for case in cases for row in case.of(objective)]
+    return style.Drawing(figure, header, [[row[name] for name in header] for row in data])
+
+
+def _draw_case(axes: Axes, rows: Sequence[Row], policies: Sequence[str], subject: style.Subject) -> None:
+    for row in rows:
+        place = policies.index(row["policy"])
+        look: dict[str, Any] = style.points(subject.shown(row["policy"], row["kind"]), 5)
+        middle, low, high = _percent(row)
+        if abs(middle) > ZOOM:
+            side = 1 if middle > 0 else -1
+            axes.plot([side * ZOOM], [place], marker=">" if side > 0 else "<", markersize=5, color=look["color"])
+            axes.annotate(
+                f"{middle:+.0f}",
+                (side * ZOOM, place),
+                xytext=(-side * 6, 0),
+                textcoords="offset points",
+                ha="right" if side > 0 else "left",
+                va="center",
+                fontsize=7,
+            )
+            continue
+        spread = [[max(middle - low, 0.0)], [max(high - middle, 0.0)]] if np.isfinite(low + high) else None
+        axes.errorbar([middle], [place], xerr=spread, linestyle="none", elinewidth=1.3, capsize=2, **look)
+    axes.axvline(0.0, color=style.BLACK, linewidth=0.9, zorder=0.5)
+    axes.set_xlim(-1.1 * ZOOM, 1.1 * ZOOM)
+    axes.tick_params(axis="y", length=0)
+    style.grid(axes, "x")
+
+
+def _percent(row: Row) -> tuple[float, float, float]:
+    """The difference and its ends in % of the reference's mean; as they are where that is 0."""
+    base = abs(row["mean"] - row["difference"])
+    factor = 100.0 / base if base else 1.0
+    return factor * row["difference"], factor * row["difference_low"], factor * row["difference_high"]

@@ -1,0 +1,144 @@
+"""The edge cases as text: two tables of all policies and cases, what they say in sentences, and a table a case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clearsched.edge_cases.case import Case, Row, order_of
+from clearsched.evaluation.comparison import Bootstrap, Verdict
+from clearsched.evaluation.policies import label
+from clearsched.evaluation.seeds import LEARNED
+from clearsched.evaluation.statistics import generator, paired_difference
+from clearsched.evaluation.text import decimals, layout, with_unit
+from clearsched.problems.problem import Measure, Problem, objectives
+from clearsched.search.safety import LIMIT
+
+
+def render(problem: Problem, objective: Measure, cases: Sequence[Case], bootstrap: Bootstrap) -> str:
+    """The whole text.
+
+    Args:
+        problem: what was scheduled.
+        objective: the measure that policies are compared by.
+        cases: each with the same policies.
+        bootstrap: how intervals are drawn.
+    """
+    reference = label(problem, cases[0].rows[0]["reference"])
+    measured = f"{objective.label[:1].upper()}{objective.label[1:]}"
+    better = "lower" if objective.lower_is_better else "higher"
+    lines = [
+        f"{measured} ({objective.short}) of every policy on every edge case; {better} is better.",
+        f"Paired difference to {reference} in % of its mean on the same episodes; in brackets where the",
+        f"{100 * bootstrap.confidence:g} % interval holds 0. All policies are as tuned, searched and trained on the"
+        " normal load.",
+        "",
+        *_matrix(problem, objective, cases, _difference),
+        "",
+        *_ratios(problem, objective, cases),
+        *_sentences(problem, objective, cases, bootstrap),
+    ]
+    for case in cases:
+        lines += ["", f"{case.label}: {case.setting}", "", *_case_lines(problem, objective, case)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _matrix(problem: Problem, objective: Measure, cases: Sequence[Case], told: Any) -> list[str]:
+    """Policies by cases; `told` of a row is its cell."""
+    by_case: list[Mapping[str, Row]] = [{row["policy"]: row for row in case.of(objective)} for case in cases]
+    body = [
+        [label(problem, policy), *(told(rows[policy]) if policy in rows else "" for rows in by_case)]
+        for policy in order_of(cases, objective)
+    ]
+    return layout(["policy", *(case.label for case in cases)], body, left=1)
+
+
+def _difference(row: Row) -> str:
+    if row["policy"] == row["reference"]:
+        return "reference"
+    percent = row["difference_percent"]
+    told = f"{row['difference']:+.3g}" if percent is None else f"{percent:+.1f}"
+    return f"({told})" if row["difference_low"] <= 0 <= row["difference_high"] else f"{told} "
+
+
+def _ratio(row: Row) -> str:
+    return "" if row["worst_to_baseline"] is None else f"{row['worst_to_baseline']:.2f}"
+
+
+def _ratios(problem: Problem, objective: Measure, cases: Sequence[Case]) -> list[str]:
+    """The worst episode of each policy next to the baseline, where that was run."""
+    if all(row["worst_to_baseline"] is None for case in cases for row in case.of(objective)):
+        return []
+    plain = label(problem, problem.baseline)
+    return [
+        f"The most, on any episode, that a policy takes next to {plain} (x {plain})",
+        "",
+        *_matrix(problem, objective, cases, _ratio),
+        "",
+    ]
+
+
+def _sentences(problem: Problem, objective: Measure, cases: Sequence[Case], bootstrap: Bootstrap) -> Iterator[str]:
+    """Which learned policies lose to the reference or a yardstick, on which case, and who strays from the baseline."""
+    found = [
+        f"* {case.label}: {verdict}"
+        for case in cases
+        for verdict in verdicts_of(problem, objective, case, bootstrap)
+        if verdict.outcome == "loses"
+    ]
+    if not found and any(row["kind"] in LEARNED for row in cases[0].of(objective)):
+        found = ["* no learned policy is shown to be worse than a tuned heuristic on any edge case"]
+    yield from found
+    plain = label(problem, problem.baseline)
+    for case in cases:
+        for row in case.of(objective):
+            if row["kind"] in LEARNED and (row["worst_to_baseline"] or 0.0) > LIMIT:
+                yield (
+                    f"* {case.label}: {label(problem, row['policy'])} takes {row['worst_to_baseline']:.2f} times "
+                    f"{plain} on its worst episode: find out why before it schedules anything"
+                )
+
+
+def verdicts_of(problem: Problem, objective: Measure, case: Case, bootstrap: Bootstrap) -> Iterator[Verdict]:
+    """Every learned policy against the reference and the yardsticks of the problem, in % of their mean on the case."""
+    rows = case.of(objective)
+    others = dict.fromkeys((rows[0]["reference"], *(name for name in problem.yardsticks if name in case.values)))
+    for row in rows:
+        for other in others if row["kind"] in LEARNED else ():
+            rng = generator(bootstrap.seed, "evaluation", "difference")
+            values, base = case.values[row["policy"]], case.values[other]
+            found = paired_difference(values, base, rng, bootstrap.confidence, bootstrap.resamples)
+            mean = abs(float(base.mean()))
+            yield Verdict(
+                row["policy"],
+                other,
+                (label(problem, row["policy"]), label(problem, other)),
+                found.scaled(100.0 / mean) if mean else found,
+                "%" if mean else objective.unit,
+                objective.lower_is_better,
+                bootstrap.confidence,
+            )
+
+
+def _case_lines(problem: Problem, objective: Measure, case: Case) -> list[str]:
+    """A table of one case: the objective with its difference, and the means of what else may be an objective."""
+    rows = case.of(objective)
+    others = [measure for measure in objectives(problem) if measure != objective and case.of(measure)]
+    means = {measure.name: {row["policy"]: row["mean"] for row in case.of(measure)} for measure in others}
+    places = decimals(max(abs(row["mean"]) for row in rows))
+    header = ["policy", "kind", with_unit(objective.short, objective.unit), "difference (%)", "CI (%)", "worst"]
+    header += [f"x {label(problem, problem.baseline)}", *(with_unit(measure.short, measure.unit) for measure in others)]
+    body = []
+    for row in rows:
+        base = row["mean"] - row["difference"]
+        ends = [100 * row[name] / abs(base) if base else float("nan") for name in ("difference_low", "difference_high")]
+        told = f"{ends[0]:+.1f} to {ends[1]:+.1f}" if np.isfinite(sum(ends)) else ""
+        cells = [label(problem, row["policy"]), row["kind"], f"{row['mean']:.{places}f}", _difference(row).strip()]
+        cells += ["" if row["policy"] == row["reference"] else told, f"{row['worst']:.{places}f}", _ratio(row)]
+        for measure in others:
+            digits = decimals(max(abs(mean) for mean in means[measure.name].values()))
+            cells.append(f"{means[measure.name][row['policy']]:.{digits}f}")
+        body.append(cells)
+    return layout(header, body, left=2)

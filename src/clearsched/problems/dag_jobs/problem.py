@@ -39,6 +39,15 @@ class DagJobs:
             objective=True,
         ),
         Measure("makespan_s", "s", "completion of the last job", "makespan", compared=False, objective=True),
+        Measure("jct_p99_s", "s", "99th percentile of the job completion times", "p99 JCT", compared=False),
+        Measure("parked_percent", "%", "executor time parked in jobs", "parked", compared=False),
+        Measure(
+            "stall_s",
+            "s",
+            "longest time that executors were parked in a job while a ready stage of it waited",
+            "stall",
+            compared=False,
+        ),
         Measure("num_tasks", "tasks", "tasks started", "tasks", compared=False),
     )
     heuristics = HEURISTICS

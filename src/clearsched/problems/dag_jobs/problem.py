@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from clearsched.section import Section
 
 
+STALL_LIMIT = 2.0
+"""A policy has locked a job when executors wait in it, beside a stage that is ready, for twice as long as jobs last."""
+
+
 class DagJobs:
     """DAG jobs on a pool of executors (Mao et al. 2019): which stage gets executors, and how many its job may hold."""
 
@@ -47,6 +51,7 @@ class DagJobs:
             "longest time that executors were parked in a job while a ready stage of it waited",
             "stall",
             compared=False,
+            limit=STALL_LIMIT,
         ),
         Measure("num_tasks", "tasks", "tasks started", "tasks", compared=False),
     )

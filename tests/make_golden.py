@@ -113,6 +113,7 @@ EPISODES = {
     "stragglers-5": Episode(
         5, 5, 13, mean_durations=True, rules={"straggler_probability": 0.1, "straggler_slowdown": 4.0}
     ),
+    "offer-parked-10": Episode(10, 12, 15, interarrival_ms=1500, policies=STINGY, rules={"offer_parked": True}),
     "all-rules-50": Episode(
         50,
         10,
@@ -122,6 +123,13 @@ EPISODES = {
         wide_levels=True,
     ),
 }
+
+
+def told_rules(rules: Semantics) -> dict[str, Any]:
+    """The rules of an episode as its file has them: `offer_parked` only where it is on, `idling` never."""
+    told = asdict(rules)
+    left_out = {"idling"} if rules.offer_parked else {"idling", "offer_parked"}
+    return {name: value for name, value in told.items() if name not in left_out}
 
 
 def plain_policy(name: str, settings: dict[str, float]) -> Policy:
@@ -163,7 +171,7 @@ def description(episode: Episode) -> dict[str, Any]:
         "durations": "mean" if episode.mean_durations else "drawn",
         "seed": episode.seed,
         "wide_levels": episode.wide_levels,
-        "rules": {name: value for name, value in asdict(Semantics(**episode.rules)).items() if name != "idling"},
+        "rules": told_rules(Semantics(**episode.rules)),
         "policies": episode.policies,
         "jobs": jobs,
     }

@@ -125,7 +125,7 @@ def refined(task: Task, student: ScoredPolicy) -> ScoredPolicy:
     found = refine(task, student, task.common.refine)
     values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
     for verdict in found.refused:
-        _warn(task, f"a variant was refused: on its worst episode it takes {verdict.worst:.2f} times the baseline's")
+        _warn(task, f"a variant was refused: {verdict}")
     if len(found.refused) == len(found.costs):
         _warn(task, "none is safe: what was distilled is kept; do not deploy it")
     was, now = (_told(task, found.costs[place]) for place in (0, found.chosen))

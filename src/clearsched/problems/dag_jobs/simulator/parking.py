@@ -30,6 +30,12 @@ def change_ready(state: State, j: int, count: int) -> None:
 
 
 @inlined
+def decided_in_pools(state: State) -> int:
+    """Executors parked in jobs that the pending decision is about: those of the source's pool, or none."""
+    return state.scalar[st.READY_COUNT] if state.scalar[st.READY_KIND] == st.READY_POOL else 0
+
+
+@inlined
 def _watch(state: State, j: int) -> None:
     """Note when executors begin or cease to wait in job j beside a ready stage."""
     job, now_ms = state.job, state.scalar[st.TIME_MS]

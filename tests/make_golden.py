@@ -116,6 +116,7 @@ EPISODES = {
     "stragglers-5": Episode(
         5, 5, 13, mean_durations=True, rules={"straggler_probability": 0.1, "straggler_slowdown": 4.0}
     ),
+    "offer-parked-10": Episode(10, 12, 15, interarrival_ms=1500, policies=STINGY, rules={"offer_parked": True}),
     "all-rules-50": Episode(
         50,
         10,
@@ -125,6 +126,13 @@ EPISODES = {
         wide_levels=True,
     ),
 }
+
+
+def told_rules(rules: Semantics) -> dict[str, Any]:
+    """The rules of an episode as its file has them: `offer_parked` only where it is on, `UNTOLD` never."""
+    told = asdict(rules)
+    left_out = {*UNTOLD, *(() if rules.offer_parked else ("offer_parked",))}
+    return {name: value for name, value in told.items() if name not in left_out}
 
 
 def plain_policy(name: str, settings: dict[str, float]) -> Policy:
@@ -166,7 +174,7 @@ def description(episode: Episode) -> dict[str, Any]:
         "durations": "mean" if episode.mean_durations else "drawn",
         "seed": episode.seed,
         "wide_levels": episode.wide_levels,
-        "rules": {name: value for name, value in asdict(Semantics(**episode.rules)).items() if name not in UNTOLD},
+        "rules": told_rules(Semantics(**episode.rules)),
         "policies": episode.policies,
         "jobs": jobs,
     }

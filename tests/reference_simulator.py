@@ -32,8 +32,8 @@ class ReferenceSimulator:
         policy: is given the simulator and answers (stage, requested executors) or None.
         durations: how the random choices of §2 are made.
         levels: the executor-count levels of the trace, ascending.
-        work_conserving, right_interpolation, spark_fifo: corrections of §10. The last one holds for a policy that has
-            the attribute `is_fifo`, and it is then up to that policy too.
+        work_conserving, right_interpolation, spark_fifo, offer_parked: corrections of §10. `spark_fifo` holds for a
+            policy that has the attribute `is_fifo`, and it is then up to that policy too.
         faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
             `executor_fails` is told of the job that loses one, and of a job that was promised one that will not come.
 
@@ -41,7 +41,8 @@ class ReferenceSimulator:
     how many.
 
     After `run`: `decisions`, rows of §9; `tasks`, rows (start_ms, duration_ms, job, stage, wave, attempt, failed);
-    `completions_ms`.
+    `completions_ms`; `parked_time_ms`, what all executors spent in the pools of jobs; `longest_stall_ms`, the longest time
+    that a job had both executors in its pool and a stage in its frontier with demand.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class ReferenceSimulator:
         work_conserving: bool = False,
         right_interpolation: bool = False,
         spark_fifo: bool = False,
+        offer_parked: bool = False,
         faults: Faults | None = None,
         recovery_ms: int = 10_000,
         outage: tuple[int, int, int] = (0, 0, 0),
@@ -71,6 +73,7 @@ class ReferenceSimulator:
         self.right_interpolation = right_interpolation
         self.jobs_hold = spark_fifo and getattr(policy, "is_fifo", False)
         self.work_conserving = work_conserving or self.jobs_hold
+        self.offer_parked = offer_parked
         self.faults = faults or NoFaults()
         self.recovery_ms = recovery_ms
         self.outage_executors, self.outage_from_ms, self.outage_until_ms = outage
@@ -91,6 +94,9 @@ class ReferenceSimulator:
 
         self.decisions: list[list[object]] = []
         self.tasks: list[tuple[int, int, int, int, str, int, int]] = []
+        self.parked_time_ms = 0
+        self.longest_stall_ms = 0
+        self.stalled_since: dict[Job, int] = {}
 
     @staticmethod
     def make_job(index: int, profile: Sequence[StageProfile], arrival_ms: int) -> Job:
@@ -336,12 +342,18 @@ class ReferenceSimulator:
         while self.events or self.offer_idle():
             if not self.events:
                 continue
+            self.watch_until(self.events[0][0])
             self.now, _, kind, subject = heapq.heappop(self.events)
+            asked = None
+            goes_on = kind == "task finishes" and subject.stage.not_started
             handlers[kind](subject)
             if self.k > 0:
+                asked = self.source if self.ready[0].stage is None else None
                 self.decide()
             if self.work_conserving and kind not in ("job arrives", "executor recovers") and self.candidates():
                 self.offer_global_pool()
+            if self.offer_parked and not goes_on:
+                self.offer_pools_of_jobs(asked)
         assert all(job.completion_ms is not None for job in self.jobs), "jobs are unfinished"
         return self.completions_ms
 
@@ -366,6 +378,28 @@ class ReferenceSimulator:
         """The round of the work-conserving correction (§10)."""
         self.open_round(self.global_pool, None)
         self.decide()
+
+    def is_stalled(self, job: Job) -> bool:
+        """Executors are parked in the job while a stage of it is ready and has tasks that nobody is meant for."""
+        return bool(job.pool) and any(self.demand(stage) > 0 for stage in job.frontier)
+
+    def offer_pools_of_jobs(self, asked: Job | None) -> None:
+        """The rounds of the correction `offer_parked` (§10): all jobs but the one whose pool was asked already."""
+        for job in list(self.active):
+            if job is not asked and self.is_stalled(job):
+                self.open_round(job.pool, job)
+                self.decide()
+
+    def watch_until(self, time_ms: int) -> None:
+        """Nothing happens until then: count what is parked, and since when jobs are stalled."""
+        if time_ms == self.now:
+            return
+        self.parked_time_ms += (time_ms - self.now) * sum(len(job.pool) for job in self.active)
+        stalled = {job for job in self.active if self.is_stalled(job)}
+        for job in stalled:
+            since = self.stalled_since.setdefault(job, self.now)
+            self.longest_stall_ms = max(self.longest_stall_ms, time_ms - since)
+        self.stalled_since = {job: since for job, since in self.stalled_since.items() if job in stalled}
 
     def enter(self, job: Job) -> None:
         self.active.append(job)

@@ -70,9 +70,12 @@ def quantities(state: State, s: int) -> dict[str, float]:
         if state.stage[other, columns.CANDIDATE] == 1 and other != s
     ]
     arrays = state.profiles
+    offered = state.scalar[columns.READY_AT] if state.scalar[columns.READY_KIND] == columns.READY_POOL else columns.NONE
+    parked = {i: 0 if i == offered else int(state.job[i, columns.POOL]) for i in jobs}
     found = {
         "is_source": int(j == state.scalar[columns.SOURCE_JOB]),
         "held": executors_held(state, j),
+        "parked": parked[j],
         "work_left_ms": state.work[j, columns.WORK_LEFT_MS],
         "work_ms": arrays.work_ms[job[columns.PROFILE]],
         "tasks_left": job[columns.TASKS_LEFT],
@@ -103,6 +106,7 @@ def quantities(state: State, s: int) -> dict[str, float]:
         "levels_below": arrays.levels_below[profile_stage],
         "critical_path_ms": arrays.critical_path_ms[profile_stage],
         "earlier_candidates": sum(bool(comes_before(state, other, s)) for other in rivals),
+        "parked_in_all": sum(parked.values()),
         "to_decide": state.scalar[columns.TO_DECIDE],
     }
     assert set(found) == set(JOB_QUANTITIES) | set(STAGE_QUANTITIES)
@@ -176,6 +180,7 @@ def test_two_jobs_by_hand() -> None:
         "job_executor_share": [0, 0],
         "job_work_per_executor_s": [0.03, 0.04],
         "job_move_s": [moving_delay_s] * 2,
+        "job_parked": [0, 0],
         "stage_is_ready": [1, 1],
         "stage_tasks_left": [2, 4],
         "stage_demand": [2, 4],
@@ -186,6 +191,7 @@ def test_two_jobs_by_hand() -> None:
         "stage_executors": [0, 0],
         "stage_rank": [0, 0],
         "executors_to_decide": [3, 3],
+        "parked_share": [0, 0],
         "jobs_in_system": [2, 2],
     }
     assert seen == {name: pytest.approx(values, rel=1e-6) for name, values in expected.items()}

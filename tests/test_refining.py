@@ -242,7 +242,7 @@ def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
     """A baseline of 1 ms a job, which nobody comes near: the student stays as it was, and the count is told."""
     task = task_of(seen)
     student = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
-    outcome = SimpleNamespace(measures={"jct_s": 0.001}, end_s=0.001)
+    outcome = SimpleNamespace(measures={"jct_s": 0.001, "stall_s": 0.0}, end_s=0.001, scale_s=0.001)
     bound = SimpleNamespace(name="bound", run=lambda instance, episodes, **record: [outcome] * len(episodes))
     strict = replace(task, bench=replace(task.bench, baseline=bound))
     found = refine(strict, student, RefineParams(rounds=1, evaluations=20))

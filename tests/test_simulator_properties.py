@@ -28,6 +28,9 @@ Instance = tuple[Trace, Workload, int]
 """A trace, an episode over it, the warm-up delay in ms."""
 
 
+CORRECTIONS = ("work_conserving", "right_interpolation", "spark_fifo", "offer_parked")
+
+
 @st.composite
 def tables(draw: st.DrawFn, levels: list[int]) -> dict[str, dict[int, list[int]]]:
     """Durations of a stage at some levels, perhaps at one that is never looked up; fresh or first wave may be empty."""
@@ -58,7 +61,7 @@ def profiles(draw: st.DrawFn, levels: list[int]) -> list[dict]:
 @st.composite
 def rules(draw: st.DrawFn, longest_ms: int) -> dict[str, float]:
     """Any corrections; failures so often that a task of the longest duration takes up to e^2 attempts on average."""
-    chosen = {name: draw(st.booleans()) for name in ("work_conserving", "right_interpolation", "spark_fifo")}
+    chosen = {name: draw(st.booleans()) for name in CORRECTIONS}
     slowdown = draw(st.sampled_from([1.0, 1.5, 3.0]))
     if draw(st.booleans()):
         chosen |= {"straggler_probability": draw(st.sampled_from([0.1, 0.5, 1.0])), "straggler_slowdown": slowdown}

@@ -17,9 +17,11 @@ import pytest
 
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
-from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
+from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.traces import Trace
+from reference_cluster import Stage
 from reference_policies import Fifo, fair, local_srpt
+from reference_simulator import ReferenceSimulator
 from toys import decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
 
 NOWHERE = [None, None]
@@ -237,6 +239,71 @@ def test_who_finds_no_task_stays_in_the_job_under_the_fifo_of_spark(simulator: s
 def test_the_fifo_of_spark_changes_no_other_policy(simulator: str) -> None:
     plain = run(simulator, toy_trace(LATE), toy_workload([0, 0, 0], 2), "fair")
     assert run(simulator, toy_trace(LATE), toy_workload([0, 0, 0], 2, spark_fifo=True), "fair") == plain
+
+
+# Parked executors ---------------------------------------------------------------------------------------------------
+
+LOCKED = [[stage(1, fresh=1000), stage(1, [0]), stage(2)]]
+"""One job on two executors. Stage 0 takes a second; stage 1 waits for it; stage 2 is ready from the start."""
+
+AHEAD = [[0, NOWHERE, 2, [0, 0], 1, 1], [0, NOWHERE, 1, [0, 1], 1, 1]]
+"""One executor for stage 0, the other one ahead of time for stage 1."""
+
+
+def run_ahead(simulator: str, **rules: bool) -> tuple[Course, float, float]:
+    """Stage 0, then stage 1, and from there on the last candidate; also the longest stall, ms, and the parked share."""
+    trace, workload = toy_trace(LOCKED), toy_workload([0], 2, **rules)
+    if simulator == "reference":
+        script = [0, 1]
+
+        def policy(plain: ReferenceSimulator) -> tuple[Stage, int] | None:
+            chosen = [plain.jobs[0].stages[script.pop(0)]] if script else plain.candidates()[-1:]
+            return (chosen[0], 1) if chosen else None
+
+        reference = run_reference(trace, workload, policy)
+        course = Course(reference.decisions, reference.tasks, reference.completions_ms)
+        return course, reference.longest_stall_ms, reference.parked_time_ms / (2 * reference.completions_ms[0])
+    simulation = Simulation(compile_profiles(trace), workload, record_tasks=True, record_decisions=True)
+    script = [0, 1]
+    while simulation.advance():
+        seen = simulation.observe()
+        chosen = script.pop(0) if script else int(seen.candidate_stage[-1])
+        simulation.act(chosen, int(seen.job_held[0]) + 1)
+    result = simulation.result()
+    course = Course(decision_rows(result), task_rows(result), result.completion_ms.tolist())
+    return course, result.stall_ms, result.parked_share
+
+
+@both
+def test_a_parked_executor_waits_beside_a_ready_stage(simulator: str) -> None:
+    course, stall_ms, parked = run_ahead(simulator)
+    assert course.decisions == [
+        *AHEAD,
+        # 100: one starts stage 0, the other one is parked. Nobody asks about it before stage 0 is complete.
+        [1100, [0, None], 2, [0, 2], 1, 1],
+        [1100, [0, None], 1, [0, 1], 1, 1],
+        # 1150: stages 1 and 2 run fresh from 1100. Stage 2 has another task, which its executor takes until 1160.
+        [1150, [0, 1], 1, None, 1, 1],
+        [1160, [0, None], 1, None, 1, 1],  # the job is complete: its executor sits nowhere
+    ]
+    assert (course.completions_ms, stall_ms) == ([1160], 1000)
+    assert parked == pytest.approx(1000 / (2 * 1160))
+
+
+@both
+def test_a_parked_executor_is_offered_to_a_ready_stage(simulator: str) -> None:
+    course, stall_ms, parked = run_ahead(simulator, offer_parked=True)
+    assert course.decisions == [
+        *AHEAD,
+        # 100: the other executor is parked, and asked about at once. It runs stage 2 until 160, then waits for stage 1.
+        [100, [0, None], 1, [0, 2], 1, 1],
+        [160, [0, 2], 1, [0, 1], 1, 1],
+        [1100, [0, None], 2, [0, 1], 1, 1],
+        [1100, [0, None], 1, None, 1, 1],
+        [1150, [0, None], 1, None, 1, 1],
+    ]
+    assert (course.completions_ms, stall_ms) == ([1150], 0)
+    assert parked == pytest.approx(940 / (2 * 1150))
 
 
 # Failures ----------------------------------------------------------------------------------------------------------

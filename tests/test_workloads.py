@@ -447,7 +447,10 @@ def test_whole_numbers_may_be_written_as_floats(tmp_path: Path) -> None:
 
 def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
     training = [Workload(np.arange(3), np.array([0, 100, 200]), 2, 10, seed=1)]
-    assert stress.kinds_of(training) == stress.STREAMS
+    many = training * stress.SHORT
+    assert stress.kinds_of(many) == stress.STREAMS
+    first, *others = stress.kinds_of(training)
+    assert first.episodes == stress.SHORT - 1 and tuple(others) == stress.STREAMS[1:]
     for kind in stress.STREAMS:
         first, again, other = (list(stress.stressed(training, kind, seed)) for seed in (5, 5, 6))
         assert len(first) == kind.episodes
@@ -458,6 +461,7 @@ def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
             assert len(one.profile) == len(one.arrival_ms) == kind.jobs
             assert (one.arrival_ms == 0).sum() >= max(kind.backlog, 1)
             assert (np.diff(one.arrival_ms) >= 0).all() and set(one.profile.tolist()) <= {0, 1, 2}
+            assert one.moving_delay_ms == 10 * kind.moves
             later = one.arrival_ms[max(kind.backlog, 1) :]
             assert later[-1] / len(later) == pytest.approx(100 / kind.faster, rel=0.3)
         assert (first[0].arrival_ms != first[1].arrival_ms).any() and (first[0].arrival_ms != other[0].arrival_ms).any()

@@ -136,6 +136,7 @@ def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay
         work_conserving=rules.work_conserving,
         right_interpolation=rules.right_interpolation,
         spark_fifo=rules.spark_fifo,
+        offer_parked=rules.offer_parked,
         faults=HashedFaults(
             workload.seed, rules.failures_per_hour, rules.straggler_probability, rules.straggler_slowdown
         ),
@@ -173,3 +174,6 @@ def assert_same(result: EpisodeResult, reference: ReferenceSimulator) -> None:
     assert result.completion_ms.tolist() == reference.completions_ms
     assert result.num_decisions == len(reference.decisions)
     assert result.num_tasks == len(reference.tasks)
+    assert result.stall_ms == reference.longest_stall_ms
+    end_ms = max(1, max(reference.completions_ms))
+    assert result.parked_share == reference.parked_time_ms / (end_ms * reference.num_executors)

@@ -64,6 +64,7 @@ class Measure(NamedTuple):
     lower_is_better: bool = True
     compared: bool = True  # whether tables tell it beside the objective
     objective: bool = False  # whether policies may be made for it (`workload.objective`); the first always may
+    limit: float | None = None  # a policy is refused above so many times the baseline's `scale_s` (`search.safety`)
 
 
 class Heuristic(NamedTuple):

@@ -2,7 +2,9 @@
 
 A mean over some episodes hides a policy that locks the cluster once in 300 streams: executors wait in jobs that cannot
 use them, and one episode takes twenty times as long as it should. So what a search, a fit or a refinement chooses is
-run on every training episode and under stress (`Instance.stressed`), and refused where it strays on one of them.
+run on every training episode and under stress (`Instance.stressed`), and refused where it strays on one of them: by its
+cost, by the time to the last job, or by a measure that has a limit (`Measure.limit`), such as how long executors waited
+beside work. A lock that lasts minutes of a stream of hours shows in the latter alone.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode
-from clearsched.search.trials import Trials
+from clearsched.search.trials import COST, END, SCALE, WATCHED, Trials
 
 LIMIT = 1.5
 """So many times what the baseline takes, on any episode, a policy may take: its cost, and the time to the last job."""
@@ -28,11 +30,18 @@ class Verdict(NamedTuple):
 
     worst: float  # times the baseline's cost or end, whichever is more
     episodes: int  # of which that is the worst: none is run after one on which it strays
+    of_limit: float = 0.0  # the largest of the measures with a limit, over that limit
 
     @property
     def strays(self) -> bool:
         """Whether it must not be used."""
-        return not self.worst <= LIMIT
+        return not (self.worst <= LIMIT and self.of_limit <= 1.0)
+
+    def __str__(self) -> str:
+        """For example "on its worst episode it takes 18.84 times the baseline's"."""
+        if self.worst > LIMIT or self.of_limit <= 1.0:
+            return f"on its worst episode it takes {self.worst:.2f} times the baseline's"
+        return f"on an episode a measure is {self.of_limit:.2f} times its limit"
 
 
 class Chosen(NamedTuple):
@@ -69,9 +78,12 @@ def judge(runs: Trials, policies: Iterable[Policy], baseline: Policy, episodes: 
         verdict = Verdict(0.0, 0)
         for place, part in enumerate(parts):
             if place == len(theirs):
-                theirs.append(runs.costs_and_ends([baseline], part)[:, 0])
-            worst = worst_ratio(runs.costs_and_ends([policy], part)[:, 0], theirs[place])
-            verdict = Verdict(max(verdict.worst, worst), verdict.episodes + len(part))
+                theirs.append(runs.outcomes([baseline], part)[:, 0])
+            own, plain = runs.outcomes([policy], part)[:, 0], theirs[place]
+            worst = worst_ratio(own[[COST, END]], plain[[COST, END]])
+            of_limit = worst_ratio(own[WATCHED], plain[SCALE])
+            told = max(verdict.worst, worst), verdict.episodes + len(part), max(verdict.of_limit, of_limit)
+            verdict = Verdict(*told)
             if verdict.strays:
                 break
         found.append(verdict)
@@ -93,9 +105,7 @@ def worst_ratio(own: np.ndarray, baseline: np.ndarray) -> float:
 
 def in_words(chosen: Chosen, otherwise: str) -> list[str]:
     """A line for each that was refused, and one where all were; `otherwise`: what is kept then."""
-    lines = [
-        f"refused: on its worst episode it takes {verdict.worst:.2f} times the baseline's" for verdict in chosen.refused
-    ]
+    lines = [f"refused: {verdict}" for verdict in chosen.refused]
     if chosen.verdict.strays:
         lines.append(f"none is safe: {otherwise} is kept; do not deploy it")
     return lines
@@ -108,5 +118,6 @@ def evidence(verdict: Verdict, baseline: Policy) -> dict[str, Any]:
             "heuristic": baseline.name,
             "episodes": verdict.episodes,
             "worst": float(f"{verdict.worst:.4g}"),
+            "of_limit": float(f"{verdict.of_limit:.4g}"),
         }
     }

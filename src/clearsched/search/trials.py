@@ -20,6 +20,9 @@ from clearsched.problems.problem import Episode, Instance, Measure
 BEHIND = 0.003
 """Share of the cost by which a candidate may lag behind the middle of its generation without being given up."""
 
+COST, END, SCALE, WATCHED = range(4)
+"""Rows of `Trials.outcomes`."""
+
 CHUNK = 4
 """Episodes that a thread runs before it takes others."""
 
@@ -50,11 +53,15 @@ class Trials:
 
     def cost(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
         """float64[policies, episodes]; inf for what could not be run: a score that is not finite, and so on."""
-        return self.costs_and_ends(policies, episodes)[0]
+        return self.outcomes(policies, episodes)[COST]
 
-    def costs_and_ends(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
-        """float64[2, policies, episodes]: the cost, and when the last job ended, s; inf for what could not be run."""
-        answer = np.full((2, len(policies), len(episodes)), np.inf)
+    def outcomes(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
+        """float64[4, policies, episodes]; inf for what could not be run.
+
+        The cost; when the last job ended, s; how long a job stays, s; and the most of the measures with a limit, each
+        over its limit, 0 where the problem has none.
+        """
+        answer = np.full((4, len(policies), len(episodes)), np.inf)
         tasks = [
             (number, slice(begin, min(begin + CHUNK, len(episodes))))
             for number in range(len(policies))
@@ -94,9 +101,14 @@ class Trials:
         try:
             outcomes = policy.run(self.instance, episodes)
         except ClearschedError:
-            return np.full((2, len(episodes)), np.inf)
-        costs = [self.value(outcome.measures[self.measure.name]) for outcome in outcomes]
-        values = np.array([costs, [outcome.end_s for outcome in outcomes]])
+            return np.full((4, len(episodes)), np.inf)
+        limits = {measure.name: measure.limit for measure in self.instance.problem.measures if measure.limit}
+        values = np.zeros((4, len(episodes)))
+        for place, outcome in enumerate(outcomes):
+            values[COST, place] = self.value(outcome.measures[self.measure.name])
+            values[END, place], values[SCALE, place] = outcome.end_s, outcome.scale_s
+            of_limits = [outcome.measures[name] / limit for name, limit in limits.items()]
+            values[WATCHED, place] = max(of_limits, default=0.0)
         return np.where(np.isfinite(values), values, np.inf)
 
 

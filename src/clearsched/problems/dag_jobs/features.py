@@ -12,6 +12,7 @@ from clearsched.compiled.feature import Feature
 JOB_QUANTITIES = {
     "is_source": "1 if the executors to decide on sit in the job, else 0",
     "held": "executors attached to the job, in transit to it or promised to it from outside, less those decided on",
+    "parked": "executors that wait in the job and run nothing, less those decided on",
     "work_left_ms": "sum over its stages of tasks not started x mean duration of a task of the stage",
     "work_ms": "the same over all its tasks",
     "tasks_left": "its tasks that have not started",
@@ -47,6 +48,8 @@ STAGE_QUANTITIES = {
     "critical_path_ms": "largest work on a path from it downwards, its own included, done or not",
     "earlier_candidates": "candidates of its job before it: parents complete first, then more levels below, then index",
     "to_decide": "executors that the decision is about",
+    "parked_in_all": "sum of parked over all jobs in the system",
+    "executors": "executors of the cluster",
     "jobs": "jobs in the system: arrived and not complete",
 }
 """What the formulas of the other columns are written in."""
@@ -196,6 +199,12 @@ FEATURES = (
         -1,
     ),
     Feature(
+        "job_parked",
+        "executors",
+        "executors that wait in the job and run nothing, less those decided on: it holds them, and they bring no work off",
+        "parked",
+    ),
+    Feature(
         "stage_is_ready",
         "",
         "1 if all its parents are complete: its tasks can start at once",
@@ -239,6 +248,13 @@ FEATURES = (
     ),
     Feature(
         "executors_to_decide", "executors", "executors that this decision is about", "to_decide", per_decision=True
+    ),
+    Feature(
+        "parked_share",
+        "",
+        "executors that wait in jobs and run nothing, less those decided on, as a share of the cluster",
+        "parked_in_all / executors",
+        per_decision=True,
     ),
     Feature("jobs_in_system", "jobs", "jobs that have arrived and are not complete", "jobs", per_decision=True),
 )

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from clearsched.section import Section
 
 
+STALL_LIMIT = 2.0
+"""A policy has locked a job when executors wait in it, beside a stage that is ready, for twice as long as jobs last."""
+
+
 class DagJobs:
     """DAG jobs on a pool of executors (Mao et al. 2019): which stage gets executors, and how many its job may hold."""
 
@@ -40,6 +44,16 @@ class DagJobs:
             objective=True,
         ),
         Measure("makespan_s", "s", "completion of the last job", "makespan", compared=False, objective=True),
+        Measure("jct_p99_s", "s", "99th percentile of the job completion times", "p99 JCT", compared=False),
+        Measure("parked_percent", "%", "executor time parked in jobs", "parked", compared=False),
+        Measure(
+            "stall_s",
+            "s",
+            "longest time that executors were parked in a job while a ready stage of it waited",
+            "stall",
+            compared=False,
+            limit=STALL_LIMIT,
+        ),
         Measure("num_tasks", "tasks", "tasks started", "tasks", compared=False),
     )
     heuristics = HEURISTICS

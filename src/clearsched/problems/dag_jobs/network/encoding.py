@@ -50,8 +50,11 @@ LIMIT_INPUTS = (
     *(f"log_limit_to_{name}" for name in SHARES),
 )
 
-CANDIDATE_INPUTS = tuple(name for name in FEATURE_NAMES if not name.startswith("job_load_"))
-"""The features, without those that say what the job's `held_to_share` says."""
+CANDIDATE_INPUTS = tuple(name for name in FEATURE_NAMES if not name.startswith(("job_load_", "job_parked", "parked_")))
+"""The features, without those that say what the job's `held_to_share` says, and those of parked executors.
+
+Another input would be another network: teachers that are shipped or trained before could not be read.
+"""
 TOLD = [FEATURE_NAMES.index(name) for name in CANDIDATE_INPUTS]
 """Their columns."""
 

@@ -31,6 +31,9 @@ class CorrectionsParams(Section):
     spark_fifo: bool = Field(
         False, description="FIFO as in Spark: a job keeps its executors until it has no task left to start"
     )
+    offer_parked: bool = Field(
+        False, description="offer executors that are parked in a job again while a stage of that job is ready and waits"
+    )
 
 
 class FaultsParams(Section):

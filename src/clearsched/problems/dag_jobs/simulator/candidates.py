@@ -6,7 +6,7 @@ unmark the stage and its children. Invariants at any time, over the stages of ac
 
     UNSATURATED = number of parents with demand > 0
     CANDIDATE = 1 if and only if demand > 0, UNSATURATED = 0 and SELECTED = 0
-    HAS_DEMAND, NUM_CANDIDATES of a job and JOBS_WITH_DEMAND, TOTAL_CANDIDATES count these.
+    HAS_DEMAND, READY, NUM_CANDIDATES of a job and JOBS_WITH_DEMAND, TOTAL_CANDIDATES count these.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from clearsched.compiled.jit import compiled, inlined
 from clearsched.problems.dag_jobs.simulator import state as st
+from clearsched.problems.dag_jobs.simulator.parking import change_ready
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 
@@ -60,6 +61,8 @@ def saturate(state: State, s: int) -> None:
     scalar, stage, job, profiles = state.scalar, state.stage, state.job, state.profiles
     j, g = stage[s, st.JOB], stage[s, st.PROFILE_STAGE]
     mark(state, s, 0)
+    if stage[s, st.WAITING] == 0:
+        change_ready(state, j, -1)
     job[j, st.HAS_DEMAND] -= 1
     if job[j, st.HAS_DEMAND] == 0:
         scalar[st.JOBS_WITH_DEMAND] -= 1
@@ -77,6 +80,8 @@ def unsaturate(state: State, s: int) -> None:
     j, g = stage[s, st.JOB], stage[s, st.PROFILE_STAGE]
     if stage[s, st.UNSATURATED] == 0 and stage[s, st.SELECTED] == 0:
         mark(state, s, 1)
+    if stage[s, st.WAITING] == 0:
+        change_ready(state, j, 1)
     if job[j, st.HAS_DEMAND] == 0:
         scalar[st.JOBS_WITH_DEMAND] += 1
     job[j, st.HAS_DEMAND] += 1

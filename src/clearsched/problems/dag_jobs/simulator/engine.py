@@ -47,6 +47,7 @@ from clearsched.problems.dag_jobs.simulator.executors import (
     start_task,
 )
 from clearsched.problems.dag_jobs.simulator.logs import log_decision, log_task
+from clearsched.problems.dag_jobs.simulator.parking import change_pool, change_ready
 from clearsched.problems.dag_jobs.simulator.profiles import FRESH, REST_WAVE
 from clearsched.problems.dag_jobs.simulator.promises import (
     drop_promises_to,
@@ -57,9 +58,11 @@ from clearsched.problems.dag_jobs.simulator.promises import (
 )
 from clearsched.problems.dag_jobs.simulator.recycling import admit, has_room, release, tally_job
 from clearsched.problems.dag_jobs.simulator.rounds import (
+    begin_event,
     close_round,
     next_arrival_ms,
     offer_idle,
+    offer_parked,
     offer_pool,
     open_round_of_pool,
 )
@@ -84,12 +87,15 @@ def advance(state: State) -> int:
     plain = scalar[st.MEAN_DURATIONS] == 0 and scalar[st.FAULTS] == 0
     record_tasks = scalar[st.RECORD_TASKS] == 1
     conserving = scalar[st.WORK_CONSERVING] == 1 or scalar[st.HOLDS_JOBS] == 1
+    offering = scalar[st.OFFER_PARKED] == 1
     while True:
         if scalar[st.ROUND_OPEN] == 1:
             if scalar[st.TO_DECIDE] > 0:
                 return DECIDE
             close_round(state)
         if conserving and offer_pool(state):
+            return DECIDE
+        if offering and offer_parked(state):
             return DECIDE
         now_ms, started = scalar[st.TIME_MS], scalar[st.NUM_STARTED]
         limit_ms = min(next_arrival_ms(state), overflow_ms(bitmap, overflow) - WHEEL_SLOTS + 1)
@@ -137,6 +143,7 @@ def advance(state: State) -> int:
                 free_node(node, n)
                 limit_ms = min(limit_ms, now_ms + duration_ms - WHEEL_SLOTS + 1)
             if stage[s, st.DEMAND] == 0:
+                scalar[st.TIME_MS] = now_ms
                 saturate(state, s)
             code = EMPTY
             if conserving:
@@ -144,7 +151,7 @@ def advance(state: State) -> int:
                 break
         scalar[st.TIME_MS], scalar[st.NUM_STARTED] = now_ms, started
         if code != EMPTY:
-            scalar[st.OFFER_DUE] = 1
+            begin_event(state)
             executor_event(state, code)
         elif conserving and scalar[st.OFFER_DUE] == 1:
             continue
@@ -161,7 +168,7 @@ def advance(state: State) -> int:
             scalar[st.TIME_MS] = min(arrival_ms, next_ms)
             promote(bitmap, wheel, node, overflow, scalar[st.TIME_MS])
             if arrival_ms <= next_ms:
-                scalar[st.OFFER_DUE] = 1
+                begin_event(state)
                 job_arrives(state)
 
 
@@ -244,7 +251,7 @@ def executor_arrives(state: State, s: int) -> None:
     if stage[s, st.UNSTARTED] == 0:
         back_up(state, j, FRESH)
     else:
-        job[j, st.POOL] += 1
+        change_pool(state, j, 1)
 
 
 @inlined
@@ -265,8 +272,9 @@ def finish_task(state: State, s: int) -> None:
         dispatch(state)
     if opened:
         if not has_promises:
-            job[j, st.POOL] += 1
+            change_pool(state, j, 1)
         open_round_of_pool(state, j)
+        scalar[st.ASKED_JOB] = j
     elif not has_promises:
         set_ready(state, st.READY_STAGE, s, 1)
         scalar[st.TO_DECIDE] = on_stage
@@ -292,6 +300,8 @@ def open_children(state: State, s: int) -> bool:
             stage[child, st.OPENED] = state.scalar[st.OPENED_COUNT]
             state.scalar[st.OPENED_COUNT] += 1
             opened = True
+            if stage[child, st.DEMAND] > 0:
+                change_ready(state, stage[s, st.JOB], 1)
     return opened
 
 
@@ -303,7 +313,8 @@ def complete_job(state: State, j: int) -> None:
     job[j, st.COMPLETION_MS] = scalar[st.TIME_MS]
     scalar[st.NUM_COMPLETE] += 1
     scalar[st.GLOBAL_POOL] += job[j, st.POOL]
-    job[j, st.POOL] = job[j, st.ATTACHED] = 0
+    change_pool(state, j, -job[j, st.POOL])
+    job[j, st.ATTACHED] = 0
     for s in range(job[j, st.BASE], job[j, st.BASE] + job[j, st.NUM_STAGES]):
         if stage[s, st.COMMITTED] > 0:
             drop_promises_to(state, j)
@@ -338,6 +349,7 @@ def executor_fails(state: State, s: int) -> None:
     schedule(state, recovery_ms, s, st.RECOVERS)
     if job[j, st.POOL] > 0:
         open_round_of_pool(state, j)
+        scalar[st.ASKED_JOB] = j
 
 
 @compiled

@@ -20,6 +20,7 @@ from clearsched.problems.dag_jobs.simulator.durations import (
     with_faults,
 )
 from clearsched.problems.dag_jobs.simulator.logs import log_task
+from clearsched.problems.dag_jobs.simulator.parking import change_pool
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH
 from clearsched.problems.dag_jobs.simulator.promises import first_promise, take_promise
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
@@ -57,7 +58,7 @@ def dispatch(state: State) -> None:
         if kind == st.READY_GLOBAL:
             scalar[st.GLOBAL_POOL] -= 1
         elif kind == st.READY_POOL:
-            job[at, st.POOL] -= 1
+            change_pool(state, at, -1)
         if to == NONE:
             if attached != NONE and job[attached, st.TASKS_LEFT] > 0:
                 park(state, attached)
@@ -111,7 +112,7 @@ def park(state: State, attached: int) -> None:
     if attached == NONE:
         state.scalar[st.GLOBAL_POOL] += 1
     else:
-        state.job[attached, st.POOL] += 1
+        change_pool(state, attached, 1)
 
 
 @inlined

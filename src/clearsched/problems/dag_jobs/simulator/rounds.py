@@ -45,6 +45,30 @@ def offer_pool(state: State) -> bool:
     return True
 
 
+@inlined
+def begin_event(state: State) -> None:
+    """Something is going to happen: after it, pools may be offered again."""
+    scalar = state.scalar
+    scalar[st.OFFER_DUE], scalar[st.OFFER_FROM], scalar[st.ASKED_JOB] = 1, 0, NONE
+
+
+@compiled
+def offer_parked(state: State) -> bool:
+    """Under its rule (§10), open a round on the pool of the next job that has a ready stage waiting, once an event."""
+    scalar, job = state.scalar, state.job
+    first = scalar[st.OFFER_FROM]
+    if first == NONE:
+        return False
+    for i in range(first, scalar[st.NUM_ACTIVE]):
+        j = state.active[i]
+        if job[j, st.POOL] > 0 and job[j, st.READY] > 0 and j != scalar[st.ASKED_JOB]:
+            scalar[st.OFFER_FROM] = i + 1
+            open_round_of_pool(state, j)
+            return True
+    scalar[st.OFFER_FROM] = NONE
+    return False
+
+
 @compiled
 def offer_idle(state: State) -> bool:
     """Where the queue has run empty while a stage waits, open a round on executors that were left idle (§5)."""

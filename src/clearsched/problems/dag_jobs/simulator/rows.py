@@ -20,6 +20,7 @@ from clearsched.problems.dag_jobs.features import (
     STAGE_QUANTITIES,
 )
 from clearsched.problems.dag_jobs.simulator import state as st
+from clearsched.problems.dag_jobs.simulator.parking import decided_in_pools
 from clearsched.problems.dag_jobs.simulator.state import State
 
 WORK_OFFSET_MS = 5000.0
@@ -150,6 +151,7 @@ def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Tota
         row,
         is_source=is_source,
         held=held - is_source * scalar[st.TO_DECIDE],
+        parked=job[j, st.POOL] - is_source * decided_in_pools(state),
         work_left_ms=work[j, st.WORK_LEFT_MS],
         work_ms=work[j, st.WORK_TOTAL_MS],
         tasks_left=job[j, st.TASKS_LEFT],
@@ -191,6 +193,8 @@ def _describe_stage(state: State, s: int, rows: np.ndarray, row: int, earlier_ca
         critical_path_ms=state.known[s, st.PATH_MS],
         earlier_candidates=earlier_candidates,
         to_decide=state.scalar[st.TO_DECIDE],
+        parked_in_all=state.scalar[st.PARKED] - decided_in_pools(state),
+        executors=state.scalar[st.NUM_EXECUTORS],
         jobs=state.scalar[st.NUM_ACTIVE],
     )
 

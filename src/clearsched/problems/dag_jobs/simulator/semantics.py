@@ -15,6 +15,7 @@ class Semantics:
         work_conserving: offer the global pool after every event, not only when a job arrives.
         right_interpolation: between two levels the nearer one is the likelier.
         spark_fifo: under FIFO a job keeps the executors it was granted until it has no task left to start.
+        offer_parked: offer the executors parked in a job again while a stage of that job is ready and waits.
         failures_per_hour: rate at which an executor that runs fails.
         recovery_ms: time from the failure of an executor to its return, ms.
         straggler_probability: share of tasks that are stragglers.
@@ -30,6 +31,7 @@ class Semantics:
     work_conserving: bool = False
     right_interpolation: bool = False
     spark_fifo: bool = False
+    offer_parked: bool = False
     failures_per_hour: float = 0.0
     recovery_ms: int = 10_000
     straggler_probability: float = 0.0

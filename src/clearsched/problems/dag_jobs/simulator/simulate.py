@@ -70,6 +70,8 @@ class EpisodeResult:
         decisions: int64[num_decisions, 8] if recorded: time_ms, source job, source stage, k, target job, target
             stage, requested, committed; -1 for none (docs/simulator.md §9).
         objective: name of the measure that `cost_to_go` tells of.
+        parked_share: of the executors' time until the last completion, what they were parked in jobs.
+        stall_ms: longest time that executors were parked in a job while a ready stage of it waited (parking.py).
     """
 
     arrival_ms: np.ndarray
@@ -80,6 +82,8 @@ class EpisodeResult:
     tasks: np.ndarray | None = None
     decisions: np.ndarray | None = None
     objective: str = JCT
+    parked_share: float = 0.0
+    stall_ms: int = 0
 
     @property
     def jct_s(self) -> np.ndarray:
@@ -108,8 +112,11 @@ class EpisodeResult:
         return {
             JCT: self.avg_jct_s,
             JCT_P95: percentile(self.jct_s, TAIL),
+            "jct_p99_s": percentile(self.jct_s, 0.99),
             SLOWDOWN: float(self.slowdown.mean()),
             MAKESPAN: self.makespan_s,
+            "parked_percent": 100 * self.parked_share,
+            "stall_s": self.stall_ms / 1000,
             "num_tasks": float(self.num_tasks),
         }
 
@@ -293,7 +300,15 @@ def result_of(state: State, objective: str = JCT) -> EpisodeResult:
         state.task_log[:tasks] if len(state.task_log) else None,
         state.decision_log[:decisions] if len(state.decision_log) else None,
         objective,
+        parked_share(state),
+        int(state.scalar[st.LONGEST_STALL_MS]),
     )
+
+
+def parked_share(state: State) -> float:
+    """Executor time parked in jobs over all executor time, until the last completion of an episode that is over."""
+    end_ms = max(1, int(state.job[:, st.COMPLETION_MS].max()))
+    return int(state.scalar[st.PARKED_TIME_MS]) / (end_ms * int(state.scalar[st.NUM_EXECUTORS]))
 
 
 class Simulation:

@@ -60,8 +60,12 @@ STAGE_COLUMNS = 16
     GRANTED,  # executors ever granted by FIFO's second rule
     NUMBER,  # its number in order of arrival
     WORK_STAMP,  # TASKS_LEFT when its row of `work` was computed, or NONE
-) = range(16)
-JOB_COLUMNS = 16
+    READY,  # number of its stages with demand > 0 whose parents are complete
+    STALLED,  # 1 while executors are parked in it and such a stage waits: see parking.py
+    STALLED_SINCE_MS,
+    STALLED_TO_MS,  # when that ended last
+) = range(20)
+JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
 
 # Entries of `scalar`.
 (
@@ -111,8 +115,14 @@ JOB_COLUMNS = 16
     OUTAGE_FROM_MS,
     OUTAGE_UNTIL_MS,
     OUTAGE_TAKEN,  # that it has taken
-) = range(46)
-SCALARS = 46
+    PARKED,  # executors in the pools of jobs
+    PARKED_TIME_MS,  # PARKED x TIME_MS + this is the integral of PARKED up to now
+    LONGEST_STALL_MS,  # longest time that STALLED of a job was 1 without a break
+    OFFER_PARKED,  # 1: executors parked in a job are offered again while a stage of it is ready (§10)
+    OFFER_FROM,  # place in `active` of the next job whose pool may be offered after this event; NONE: of none
+    ASKED_JOB,  # job whose pool the event itself opened a round on, or NONE
+) = range(52)
+SCALARS = 52
 
 ROUND_KEY = NONE
 
@@ -257,6 +267,8 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: 
     scalar[WORK_CONSERVING] = semantics.work_conserving
     scalar[SPARK_FIFO] = semantics.spark_fifo
     scalar[IDLING] = semantics.idling
+    scalar[OFFER_PARKED] = semantics.offer_parked
+    scalar[OFFER_FROM] = scalar[ASKED_JOB] = NONE
     scalar[FAULTS] = semantics.has_faults
     scalar[STRAGGLER_THRESHOLD] = round(semantics.straggler_probability * 2**32)
     scalar[RECOVERY_MS] = semantics.recovery_ms
@@ -352,6 +364,7 @@ def activate(state: State, j: int) -> None:
             stage[s, OPENED] = scalar[OPENED_COUNT]
             scalar[OPENED_COUNT] += 1
             stage[s, CANDIDATE] = 1
+            job[j, READY] += 1
             job[j, NUM_CANDIDATES] += 1
             scalar[TOTAL_CANDIDATES] += 1
 

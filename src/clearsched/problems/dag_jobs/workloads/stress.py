@@ -2,6 +2,10 @@
 
 A policy that locks the cluster, starves a job or falls behind may look well on a stream of 40 jobs. Jobs and gaps are
 those of the episodes given, drawn with replacement.
+
+A lock is rare: a rule list is known that locks in one of 300 streams of 200 jobs (docs/results.md). While executors
+move, rounds find them away and others are sent in their place, to wait beside them: with moves that take five times as
+long the same list locks in one stream of 30, and what does not lock there has not been seen to lock elsewhere.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ class Stress(NamedTuple):
     faster: float  # arrivals, next to those of the episodes
     backlog: int  # jobs that are there at time 0
     episodes: int
+    moves: float = 1.0  # time that an executor takes to change jobs, next to that of the episodes
 
 
 STREAMS = (
@@ -33,8 +38,12 @@ STREAMS = (
     Stress("200 jobs, 40 % faster", 200, 1.4, 0, 8),
     Stress("400 jobs, 100 of them at once", 400, 1.0, 100, 4),
     Stress("400 jobs, 100 of them at once, 10 % faster", 400, 1.1, 100, 4),
+    Stress("200 jobs, 40 % slower, moves 5 times as long", 200, 0.6, 0, 100, 5.0),
 )
 """Where jobs arrive one after another."""
+
+SHORT = 300
+"""At least so many short streams are run, those given included: of the first kind as many more as it takes."""
 
 BATCHES = (Stress("100 jobs at once", 100, 1.0, 100, 8),)
 """Where all jobs arrive at once."""
@@ -42,7 +51,10 @@ BATCHES = (Stress("100 jobs at once", 100, 1.0, 100, 8),)
 
 def kinds_of(episodes: Sequence[Workload]) -> tuple[Stress, ...]:
     """The kinds of stress for episodes like these."""
-    return STREAMS if all(episode.arrival_ms[-1] > 0 for episode in episodes) else BATCHES
+    if not all(episode.arrival_ms[-1] > 0 for episode in episodes):
+        return BATCHES
+    first, *others = STREAMS
+    return (first._replace(episodes=max(first.episodes, SHORT - len(episodes))), *others)
 
 
 def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0) -> Iterator[Workload]:
@@ -50,9 +62,10 @@ def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0) -> Itera
     profiles = np.concatenate([episode.profile for episode in episodes])
     gap_ms = float(np.mean([episode.arrival_ms[-1] / max(len(episode.arrival_ms) - 1, 1) for episode in episodes]))
     together = max(kind.backlog, 1)
+    like = replace(episodes[0], moving_delay_ms=round(kind.moves * episodes[0].moving_delay_ms))
     for number in range(kind.episodes):
         generator = np.random.default_rng([seed, kind.jobs, kind.backlog, round(100 * kind.faster), number])
         later_ms = poisson(generator, kind.jobs - together + 1, gap_ms / kind.faster)
         arrivals = np.concatenate([np.zeros(together - 1, np.int64), later_ms])
         profile = generator.choice(profiles, kind.jobs)
-        yield replace(episodes[0], profile=profile, arrival_ms=arrivals, seed=int(generator.integers(2**63)))
+        yield replace(like, profile=profile, arrival_ms=arrivals, seed=int(generator.integers(2**63)))

@@ -1,0 +1,119 @@
+"""A rule list that locks the cluster in one of 300 streams, in the folder `shared` beside the repository.
+
+Executors wait in jobs for stages that are not ready, nobody asks about them again, and they make the jobs look so loaded
+that their ready stages are never chosen. The 300 streams are those of `benchmarks/lock.py`; all of them run there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.problem import PROBLEM, STALL_LIMIT, heuristic
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.semantics import Semantics
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
+from clearsched.problems.dag_jobs.workloads import stress
+from clearsched.problems.policy import Policy
+from clearsched.search.safety import LIMIT, judge
+from clearsched.search.trials import Trials, trials
+
+OTHERS = (0, 100, 228)
+"""Streams on which nothing locks; the cured list is at its worst, next to capped SRPT, on the last."""
+
+LISTED, CURED = 0, 1
+
+
+@pytest.fixture(scope="module")
+def lock() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(Path(__file__).parents[1] / "benchmarks"), *sys.path])
+        yield import_module("lock")
+
+
+@pytest.fixture(scope="module")
+def instance(decima_profiles: Profiles) -> DagJobsInstance:
+    return DagJobsInstance(decima_profiles)
+
+
+@pytest.fixture(scope="module")
+def lists(lock: ModuleType, shared: Path) -> tuple[Policy, Policy]:
+    found: tuple[Policy, Policy] = lock.lists(shared / "golden" / "lock" / "rule_list.json")
+    return found
+
+
+@pytest.fixture(scope="module")
+def episodes(lock: ModuleType) -> list[Workload]:
+    """The stream that locks, then `OTHERS`."""
+    drawn = lock.streams(max(OTHERS) + 1)
+    return [drawn[number] for number in (lock.LOCKED, *OTHERS)]
+
+
+@pytest.fixture(scope="module")
+def runs(instance: DagJobsInstance) -> Iterator[Trials]:
+    with trials(instance, PROBLEM.measures[0], threads=1) as found:
+        yield found
+
+
+def jct_s(outcomes: list[EpisodeResult]) -> np.ndarray:
+    return np.array([outcome.avg_jct_s for outcome in outcomes])
+
+
+def test_the_list_takes_22_times_as_long_on_one_stream(
+    lock: ModuleType, instance: DagJobsInstance, lists: tuple[Policy, Policy], episodes: list[Workload]
+) -> None:
+    found = lists[LISTED].run(instance, episodes)
+    ratio = jct_s(found) / jct_s(lock.tuned().run(instance, episodes))
+    assert ratio[0] == pytest.approx(22.37, abs=0.01)
+    assert (ratio[1:] < 1.04).all()
+    stalls = [outcome.measures["stall_s"] for outcome in found]
+    assert stalls[0] > 9000 and max(stalls[1:]) < 10
+    parked = [outcome.measures["parked_percent"] for outcome in found]
+    assert parked[0] > 70 and max(parked[1:]) < 6
+
+
+def test_one_rule_cures_it(
+    lock: ModuleType, instance: DagJobsInstance, lists: tuple[Policy, Policy], episodes: list[Workload]
+) -> None:
+    ratio = jct_s(lists[CURED].run(instance, episodes)) / jct_s(lock.tuned().run(instance, episodes))
+    assert ratio[0] < 1
+    assert ratio.max() == ratio[-1] == pytest.approx(1.04, abs=0.001)
+
+
+def test_the_lock_disappears_where_parked_executors_are_offered(
+    instance: DagJobsInstance, lists: tuple[Policy, Policy], episodes: list[Workload]
+) -> None:
+    offered = [replace(episode, semantics=Semantics(offer_parked=True)) for episode in episodes]
+    found = lists[LISTED].run(instance, offered)
+    assert (jct_s(found) < 1.02 * jct_s(lists[CURED].run(instance, episodes))).all()
+    assert max(outcome.measures["stall_s"] for outcome in found) < 1
+    assert max(outcome.measures["parked_percent"] for outcome in found) < 6
+
+
+def test_the_safety_check_refuses_it_on_that_stream(
+    runs: Trials, lists: tuple[Policy, Policy], episodes: list[Workload]
+) -> None:
+    verdicts = judge(runs, lists, heuristic("fair"), episodes)
+    assert [verdict.strays for verdict in verdicts] == [True, False]
+    assert verdicts[LISTED].worst > 10 * LIMIT and verdicts[LISTED].of_limit > 50
+    assert verdicts[CURED].worst < 1 and verdicts[CURED].of_limit < 0.1
+
+
+def test_the_safety_check_refuses_it_without_that_stream(
+    lock: ModuleType, runs: Trials, lists: tuple[Policy, Policy]
+) -> None:
+    """Streams of training do not show it; moves that take five times as long do."""
+    training, fair = lock.streams(40, seed=7), heuristic("fair")
+    assert not judge(runs, [lists[LISTED]], fair, training)[0].strays
+    slow = list(stress.stressed(training, stress.STREAMS[-1]))
+    verdicts = judge(runs, lists, fair, slow)
+    assert [verdict.strays for verdict in verdicts] == [True, False]
+    assert PROBLEM.measures[-2].limit == STALL_LIMIT

@@ -23,6 +23,7 @@ from clearsched.scorers.text import render
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
+from clearsched.students.patching import laid_on, of_params
 from clearsched.students.refining import JOINED, refine
 from clearsched.students.task import Task
 
@@ -52,6 +53,7 @@ def fit_one(
     problem = find_problem(params.problem)
     instance = problem.open(trace, workloads)
     check_log(decisions, problem, instance, workloads)
+    of_params(params.students, problem)  # so that a broken patch is told before the fit
     expert = load_expert(problem, teacher, tuned)
     train = instance.split("train")
     baseline = heuristic(problem, problem.baseline)
@@ -69,6 +71,7 @@ def fit_one(
     settings = {name: value for name, value in common.model_dump(mode="json").items() if name in (kind, *names)}
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
+    student = laid_on(common, student, instance)
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"

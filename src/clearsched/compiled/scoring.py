@@ -18,6 +18,7 @@ from clearsched.compiled.patches import lower_levels, place_of
 from clearsched.compiled.perceptron import NO_NETWORK, Network, add_network
 from clearsched.compiled.steps import NO_STEPS, Steps, add_steps, joined
 from clearsched.compiled.trees import BLOCK, NO_TREES, Trees, add_scores
+from clearsched.errors import ClearschedError
 
 NONE = -1
 """The answer "none of these"."""
@@ -121,6 +122,27 @@ def scores_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
     """float64[n]: the scores of float32[n, F], outside the loop, to the bit as inside it; patches are no part."""
     answer: np.ndarray = _scores(scorer, np.ascontiguousarray(features, np.float32))
     return answer
+
+
+def choose(scorer: Packed, features: np.ndarray, none_allowed: bool) -> int:
+    """`best_candidate` of float32[n, F], for a simulator outside the loop: patches hold.
+
+    Raises:
+        ClearschedError: a score is not a finite number.
+    """
+    rows = np.empty(features.shape[::-1], np.float32).T
+    rows[:] = features
+    best = int(best_candidate(scorer, rows, len(rows), np.empty(len(rows) + BLOCK), none_allowed))
+    if best == INVALID:
+        raise ClearschedError("the score of a candidate is not a finite number: the weights are too large")
+    return best
+
+
+def levels_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
+    """float64[n]: the shares of the most of float32[n, F], outside the loop: caps of patches hold."""
+    levels, rows = scores_of(scorer, features), np.ascontiguousarray(features, np.float32)
+    lower_levels(scorer.steps, len(scorer.steps.of) - scorer.patches, rows, len(rows), levels)
+    return levels
 
 
 @allocating

@@ -78,7 +78,8 @@ def parse_comparisons(text: str, where: str) -> list[Comparison]:
         match = CONDITION.fullmatch(part)
         try:
             name, sign, threshold, unit = match.groups() if match else ("", "", "", "")
-            value = float(np.float32(threshold))
+            with np.errstate(over="ignore"):
+                value = float(np.float32(threshold))
         except ValueError:
             match = None
         if match is None or not np.isfinite(value):

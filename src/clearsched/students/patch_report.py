@@ -65,7 +65,8 @@ def _decisions(changes: Changes, policy: ScoredPolicy) -> list[str]:
 
 def example(change: Change, policy: ScoredPolicy) -> str:
     """A decision in words: when, what was chosen in place of what, and the features that the patch asks for."""
-    where = f"episode {change.episode}, {change.time_s:,.1f} s, {change.candidates} candidate{"s" * (change.candidates != 1)}"
+    candidates = f"{change.candidates} candidate{'s' * (change.candidates != 1)}"
+    where = f"episode {change.episode}, {change.time_s:,.1f} s, {candidates}"
     rank, level = policy.rank, policy.level
     after, before = _told(change.after, rank), _told(change.before, rank)
     if level is not None and change.after.candidate == change.before.candidate:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -193,7 +194,7 @@ def test_ten_thousand_decisions_in_the_loop_and_outside() -> None:
         starts = np.cumsum([0, *generator.integers(1, 9, size=200)])
         rows = generator.normal(0, 2, size=(starts[-1], len(NAMES))).astype(np.float32)
         scores = policy.scores(rows)
-        for start, stop in zip(starts[:-1], starts[1:], strict=True):
+        for start, stop in pairwise(starts.tolist()):
             table, values = new_rows(stop - start, len(NAMES)), np.empty(stop - start + BLOCK)
             table[: stop - start] = rows[start:stop]
             best = int(scores[start:stop].argmax())

@@ -564,7 +564,7 @@ def logged(features: np.ndarray, starts: list[int], chosen: list[int], candidate
 def student(scores: list[float], *, none: bool = False, share: float = 0.5) -> Any:
     return SimpleNamespace(
         name="half",
-        none=none,
+        may_idle=none,
         scores=lambda features: np.array(scores),
         rounds_up=False,
         level_share=lambda features: np.full(len(features), share),

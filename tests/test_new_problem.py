@@ -88,6 +88,7 @@ def test_the_page_keeps_the_promises_of_the_seam(folder: Path, tmp_path: Path) -
         conformance.test_whatever_is_answered_every_episode_ends(instance, idle)
     conformance.test_recorded_decisions_replay_to_the_same_outcome(instance)
     conformance.test_none_is_refused_where_it_is_not_allowed(instance)
+    conformance.test_patches_hold_in_its_loop(problem, instance)
     for none in (False, True):
         conformance.test_the_best_candidate_is_taken_and_none_has_the_score_0(problem, instance, none)
         conformance.test_its_network_scores_candidates_none_and_levels(problem, instance, none)

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from clearsched.compiled.formulae import pack_formula
-from clearsched.compiled.scoring import NOTHING, Packed, scores_of
+from clearsched.compiled.scoring import NOTHING, Packed, choose, levels_of, scores_of, with_patches
 from clearsched.errors import ActionError, ClearschedError
 from clearsched.params import parse
 from clearsched.problems import PROBLEMS, find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE, SPLITS, Answers, Instance, Problem, level_of
 from clearsched.registry import load
+from clearsched.scorers.patches import packed_patches, read_patches
 from conformance.cases import CASES
 
 Answer = Callable[[Any, int], tuple[int, int]]
@@ -173,6 +174,9 @@ def test_an_outcome_tells_all_measures(problem: Problem, instance: Instance) -> 
     outcome = instance.simulate(heuristic(problem, next(iter(problem.heuristics))).compiled, instance.split("train"))[0]
     assert list(outcome.measures) == [measure.name for measure in problem.measures]
     assert np.isfinite(list(outcome.measures.values())).all()
+    for name, values in outcome.by_job.items():
+        np.testing.assert_allclose(values.mean(), outcome.measures[name])
+    assert outcome.by_job
     assert outcome.num_decisions > 0
     assert outcome.scale_s > 0
     assert outcome.end_s > 0
@@ -285,6 +289,41 @@ def test_the_best_candidate_is_taken_and_none_has_the_score_0(problem: Problem, 
         outside, _ = play(instance, episodes, answer)
         assert measures(instance.simulate(problem.compile(rank, level), episodes)) == measures(outside)
     assert (NONE in answered) == (none and bool(problem.choices[0].none))
+
+
+def test_patches_hold_in_its_loop(problem: Problem, instance: Instance) -> None:
+    """With the patches of a person a policy does in the loop what it does outside it, and idles as they say."""
+    rank_choice, *level_choices = problem.choices
+    names = [feature.name for feature in rank_choice.features]
+    generator, idled = np.random.default_rng(4), 0
+    for number in range(3):
+        weights = {name: float(weight) for name, weight in zip(names, generator.normal(size=len(names)), strict=True)}
+        first, second = generator.permutation(names)[:2]
+        entries: list[dict[str, Any]] = [{"when": f"{first} > {generator.random():.3f}", "do": "avoid"}]
+        entries += [{"when": f"{second} <= 1", "do": "prefer", "priority": number}]
+        entries += [{"when": f"{first} <= 0.5", "do": "idle"}] if number and rank_choice.none else []
+        entries += [{"when": f"{second} <= 2", "cap": 0.3}] if level_choices else []
+        patches = read_patches(entries, problem, "test")
+        packed = Packed(pack_formula(weights, names, "test"))
+        rank = with_patches(packed, packed_patches(patches, rank_choice))._replace(none=len(patches) > 2)
+        level = Packed(pack_formula({"constant": 0.7}, names, "test"))
+        if level_choices:
+            level = with_patches(level, packed_patches(patches, level_choices[0]))
+        answered = []
+
+        def answer(
+            seen: Any, b: int, rank: Packed = rank, level: Packed = level, said: Any = answered
+        ) -> tuple[int, int]:
+            rows = seen.candidates[seen.candidate_start[b] : seen.candidate_start[b + 1]]
+            best = choose(rank, rows, options(seen, b)[1])
+            said.append(best)
+            return best, level_for(seen, b, best, float(levels_of(level, rows[[best]])[0]))
+
+        episodes = instance.split("train")
+        outside, _ = play(instance, episodes, answer)
+        assert measures(instance.simulate(problem.compile(rank, level), episodes)) == measures(outside)
+        idled += answered.count(NONE)
+    assert bool(idled) == bool(rank_choice.none)
 
 
 def test_none_is_refused_where_it_is_not_allowed(instance: Instance) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -51,3 +52,30 @@ def show(path: Annotated[Path, typer.Argument(help="A student's JSON file.")]) -
     from clearsched import students
 
     typer.echo(students.show(path))
+
+
+class Split(StrEnum):
+    """Whose episodes are compared."""
+
+    validation = "validation"
+    test = "test"
+
+
+@app.command()
+def patch(
+    path: Annotated[Path, typer.Argument(help="The JSON file of a student, a searched policy or a formula.")],
+    patches: Annotated[Path, typer.Option(help="The patches, YAML or JSON: a list of `when` and `do` or `cap`.")],
+    trace: Annotated[
+        list[Path], typer.Option(help="Job profiles, Parquet; once for all workloads, or once for each of them.")
+    ],
+    workloads: Annotated[
+        list[Path], typer.Option(help="Episodes, Parquet: first the normal load, then edge cases, one an option.")
+    ],
+    out: OutFolder,
+    split: Annotated[Split, typer.Option(help="Whose episodes are compared.")] = Split.validation,
+) -> None:
+    """Lay patches on a policy; print before and after on every load, write JSON and text unless it is refused."""
+    from clearsched import students
+
+    for file in students.patch(path, patches, trace, workloads, split.value, out, typer.echo):
+        typer.echo(str(file))

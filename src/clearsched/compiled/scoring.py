@@ -2,7 +2,7 @@
 
 The score of a candidate is a formula plus a sum of trees plus the least of some cap terms plus the first step that fits
 plus a small network; a scorer has one of the five, and what it lacks adds nothing. "None of these" has the score 0 by
-definition, so that a policy which never idles scores all candidates above 0.
+definition, so that a policy which never idles scores all candidates above 0. Patches (`patches`) come on top.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import numpy as np
 
 from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, add_cap_terms
 from clearsched.compiled.formulae import NO_FORMULA, Formula, write_formula
-from clearsched.compiled.jit import allocating, inlined
+from clearsched.compiled.jit import allocating, compiled, inlined
+from clearsched.compiled.patches import lower_levels, place_of
 from clearsched.compiled.perceptron import NO_NETWORK, Network, add_network
-from clearsched.compiled.steps import NO_STEPS, Steps, add_steps
+from clearsched.compiled.steps import NO_STEPS, Steps, add_steps, joined
 from clearsched.compiled.trees import BLOCK, NO_TREES, Trees, add_scores
+from clearsched.errors import ClearschedError
 
 NONE = -1
 """The answer "none of these"."""
@@ -35,6 +37,8 @@ class Packed(NamedTuple):
     steps: Steps = NO_STEPS
     network: Network = NO_NETWORK
     up: bool = False  # whether a level is rounded up: what is below a cap may take one more
+    patches: int = 0  # so many of the steps, the last ones, are patches
+    above_zero: bool = False  # under patches, whether the scores themselves are held against "none of these"
 
 
 NOTHING = Packed()
@@ -42,15 +46,27 @@ NOTHING = Packed()
 
 @inlined
 def write_scores(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray) -> None:
-    """Write the scores of the first `count` rows to `values`; the next trees.BLOCK - 1 values may change too."""
+    """Write the scores of the first `count` rows to `values`; the next trees.BLOCK - 1 values may change too.
+
+    Patches are no part of them.
+    """
     write_formula(scorer.formula, rows, count, values)
     add_scores(scorer.trees, rows, count, values)
     if len(scorer.caps.coefficient) > 0:
         add_cap_terms(scorer.caps, rows, count, values)
-    if len(scorer.steps.of) > 0:
-        add_steps(scorer.steps, rows, count, values)
+    steps = len(scorer.steps.of) - scorer.patches
+    if steps > 0:
+        add_steps(scorer.steps, rows, count, values, steps)
     if len(scorer.network.feature) > 0:
         add_network(scorer.network, rows, count, values)
+
+
+@inlined
+def write_levels(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray) -> None:
+    """Like `write_scores`, of a level choice: the shares of the most, as patches bound them."""
+    write_scores(scorer, rows, count, values)
+    if scorer.patches > 0:
+        lower_levels(scorer.steps, len(scorer.steps.of) - scorer.patches, rows, count, values)
 
 
 @inlined
@@ -65,6 +81,10 @@ def best_candidate(scorer: Packed, rows: np.ndarray, count: int, values: np.ndar
         none_allowed: whether the simulator takes "none of these" for an answer now.
     """
     write_scores(scorer, rows, count, values)
+    if scorer.patches > 0:
+        first = len(scorer.steps.of) - scorer.patches
+        best, place = best_patched(scorer.steps, first, scorer.above_zero, rows, count, values)
+        return NONE if none_allowed and scorer.none and best >= 0 and place < 0 else best
     best = 0
     for c in range(count):
         if not np.isfinite(values[c]):
@@ -76,10 +96,53 @@ def best_candidate(scorer: Packed, rows: np.ndarray, count: int, values: np.ndar
     return best
 
 
+@compiled
+def best_patched(
+    steps: Steps, first: int, above_zero: bool, rows: np.ndarray, count: int, values: np.ndarray
+) -> tuple[int, int]:
+    """The first of the `count` rows, whose scores are `values`, that the patches put first, or INVALID; its place."""
+    best = top = 0
+    for c in range(count):
+        if not np.isfinite(values[c]):
+            return INVALID, 0
+        place = place_of(steps, first, above_zero, rows, c, values[c])
+        if c == 0 or place > top or (place == top and values[c] > values[best]):
+            best, top = c, place
+    return best, top
+
+
+def with_patches(scorer: Packed, patches: Steps) -> Packed:
+    """A scorer with patches on top (`patches.pack_patches`); `none` tells whether it is an answer of the scores."""
+    if not len(patches.of):
+        return scorer
+    return scorer._replace(steps=joined(scorer.steps, patches), patches=len(patches.of), above_zero=scorer.none)
+
+
 def scores_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
-    """float64[n]: the scores of float32[n, F], outside the loop, to the bit as inside it."""
+    """float64[n]: the scores of float32[n, F], outside the loop, to the bit as inside it; patches are no part."""
     answer: np.ndarray = _scores(scorer, np.ascontiguousarray(features, np.float32))
     return answer
+
+
+def choose(scorer: Packed, features: np.ndarray, none_allowed: bool) -> int:
+    """`best_candidate` of float32[n, F], for a simulator outside the loop: patches hold.
+
+    Raises:
+        ClearschedError: a score is not a finite number.
+    """
+    rows = np.empty(features.shape[::-1], np.float32).T
+    rows[:] = features
+    best = int(best_candidate(scorer, rows, len(rows), np.empty(len(rows) + BLOCK), none_allowed))
+    if best == INVALID:
+        raise ClearschedError("the score of a candidate is not a finite number: the weights are too large")
+    return best
+
+
+def levels_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
+    """float64[n]: the shares of the most of float32[n, F], outside the loop: caps of patches hold."""
+    levels, rows = scores_of(scorer, features), np.ascontiguousarray(features, np.float32)
+    lower_levels(scorer.steps, len(scorer.steps.of) - scorer.patches, rows, len(rows), levels)
+    return levels
 
 
 @allocating

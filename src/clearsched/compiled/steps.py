@@ -69,11 +69,26 @@ def _starts(counts: Sequence[int]) -> np.ndarray:
 NO_STEPS = pack_steps([], NO_CAP_TERMS)
 
 
+STEP_COLUMNS = ("feature", "below", "threshold", "of", "by_cap", "value")
+"""The arrays that have an entry for each step or condition."""
+
+
+def joined(steps: Steps, others: Steps) -> Steps:
+    """The steps of both, the others last; these have no caps and no weights."""
+    starts, columns = ("first_condition", "first_term", "first_weight"), STEP_COLUMNS
+    shifted = [np.append(getattr(steps, name), getattr(steps, name)[-1] + getattr(others, name)[1:]) for name in starts]
+    together = [np.append(getattr(steps, name), getattr(others, name)) for name in columns]
+    return Steps(**(steps._asdict() | dict(zip((*starts, *columns), (*shifted, *together), strict=True))))
+
+
 @compiled
-def add_steps(steps: Steps, rows: np.ndarray, count: int, values: np.ndarray) -> None:
-    """Add the value of the first step that fits each of the first `count` rows of float32[n, F] to `values`."""
+def add_steps(steps: Steps, rows: np.ndarray, count: int, values: np.ndarray, last: int) -> None:
+    """Add the value of the first step that fits each of the first `count` rows of float32[n, F] to `values`.
+
+    Of the steps those before `last` count; what comes after them are patches (`compiled.patches`).
+    """
     for i in range(count):
-        for s in range(len(steps.of)):
+        for s in range(last):
             if not conditions_hold(steps, s, rows, i):
                 continue
             least = least_term(steps.caps, steps.first_term[s], steps.first_term[s + 1], rows, i)

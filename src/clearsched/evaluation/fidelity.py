@@ -27,7 +27,7 @@ class Student(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def none(self) -> bool: ...  # whether it may answer "none of these", which scores 0
+    def may_idle(self) -> bool: ...  # whether it may answer "none of these", which scores 0
     def scores(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]; a row of none: 0
     @property
     def rounds_up(self) -> bool: ...
@@ -86,7 +86,7 @@ def rank_answers(student: Student, choices: Choices) -> np.ndarray:
     scores = np.array(student.scores(choices.features), np.float64)
     is_none = choices.is_none
     may = np.bincount(choices.owner[is_none], minlength=len(choices.chosen))[choices.owner] > 0
-    if student.none:
+    if student.may_idle:
         scores[may & ~is_none & ~(scores > 0.0)] = -np.inf
     else:
         scores[is_none] = -np.inf

@@ -43,10 +43,24 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     Raises:
         ClearschedError: the file is missing, is not YAML, has a key twice, or holds something else than a mapping.
     """
+    values = read_yaml_value(path)
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise ClearschedError(f"{path}: expected a mapping of sections, got {_show(values)}")
+    return values
+
+
+def read_yaml_value(path: str | Path) -> Any:
+    """Read YAML, whatever it holds; None of an empty file.
+
+    Raises:
+        ClearschedError: the file is missing, is not YAML, or has a key twice.
+    """
     path = Path(path)
     try:
         # The loader is a SafeLoader: it builds plain values only.
-        values = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)
     except FileNotFoundError:
         raise ClearschedError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -56,11 +70,6 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         where = f"line {mark.line + 1}: " if mark is not None else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise ClearschedError(f"{path}: {where}not valid YAML: {problem}") from None
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise ClearschedError(f"{path}: expected a mapping of sections, got {_show(values)}")
-    return values
 
 
 def parse(values: dict[str, Any], where: str, whole: bool = True) -> Params:
@@ -70,9 +79,9 @@ def parse(values: dict[str, Any], where: str, whole: bool = True) -> Params:
     contradictions between two of them are not looked for.
 
     Raises:
-        ClearschedError: an unknown problem or key, a wrong type, a value out of range, or two sections that contradict
-            each other; the line has the key's path, the value, what is allowed and, for an unknown key, the nearest
-            known one.
+        ClearschedError: an unknown problem or key, a wrong type, a value out of range, a malformed patch, or two
+            sections that contradict each other; the line has the key's path, the value, what is allowed and, for an
+            unknown key, the nearest known one.
     """
     problem = problem_of(values, where)
     try:
@@ -88,6 +97,11 @@ def parse(values: dict[str, Any], where: str, whole: bool = True) -> Params:
     if wrong is not None:
         path, value, allowed = wrong
         raise ClearschedError(f"{where}: {path}: {_show(value)} is not allowed: {allowed}")
+    if whole and params.students.patches:
+        from clearsched.scorers.patches import read_patches  # it brings numba
+
+        entries = [patch.model_dump(exclude_none=True) for patch in params.students.patches]
+        read_patches(entries, find_problem(problem), f"{where}: students.patches")
     return params.named() if whole else params
 
 

@@ -203,6 +203,10 @@ class Outcome(Protocol):
         """Each of the problem's measures by name."""
 
     @property
+    def by_job(self) -> Mapping[str, np.ndarray]:
+        """float64[J] by the name of a measure: what it is of each job, where the measure is the mean over them."""
+
+    @property
     def num_decisions(self) -> int:
         """Answers of the policy, `none` included."""
 

@@ -18,7 +18,24 @@ from clearsched.errors import ClearschedError
 from clearsched.scorers.scorer import known_column
 
 OTHERWISE = "otherwise"
-CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*")
+CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([-+.\deE]+)(?:\s+([^\s\d]\S*))?\s*")
+"""Feature, sign, number, and a unit after a space, which only some texts may have."""
+
+
+class Comparison(NamedTuple):
+    """A condition as it is written."""
+
+    feature: str
+    sign: str  # one of < <= > >=
+    value: float
+    unit: str  # empty where none is written
+
+    def condition(self, column: int) -> Condition:
+        """The same on a column, as `<` or `>=`: x <= t is x < the next float32."""
+        value = np.float32(self.value)
+        if self.sign in ("<=", ">"):
+            value = np.nextafter(value, np.float32(np.inf))
+        return Condition(column, self.sign in ("<", "<="), float(value))
 
 
 class Condition(NamedTuple):
@@ -50,28 +67,40 @@ def number(value: float) -> str:
     return shortest if len(shortest) <= 12 else np.format_float_scientific(np.float32(value), trim="-")
 
 
-def parse_conditions(text: str, names: Sequence[str], where: str) -> tuple[Condition, ...]:
-    """Conditions from text such as `age_s < 4.8 and rank >= 1`, or `otherwise`.
+def parse_comparisons(text: str, where: str) -> list[Comparison]:
+    """What is written in a text such as `age_s < 4.8 and rank >= 1 jobs`; no name is looked up.
 
     Raises:
-        ClearschedError: an unknown feature, or no condition of the form `feature < number` (or <=, >, >=).
+        ClearschedError: a part is not of the form `feature < number` (or <=, >, >=).
     """
-    if text.strip() == OTHERWISE:
-        return ()
-    conditions = []
+    found = []
     for part in re.split(r"\band\b", text):
         match = CONDITION.fullmatch(part)
         try:
-            name, sign, threshold = match.groups() if match else ("", "", "")
-            value = np.float32(threshold)
+            name, sign, threshold, unit = match.groups() if match else ("", "", "", "")
+            with np.errstate(over="ignore"):
+                value = float(np.float32(threshold))
         except ValueError:
             match = None
         if match is None or not np.isfinite(value):
             raise ClearschedError(f"{where}: {part.strip()!r}: expected `feature < number`, with one of < <= > >=")
-        column = known_column(name, names, where)
-        if sign in ("<=", ">"):  # x <= t is x < the next float32
-            value = np.nextafter(value, np.float32(np.inf))
-        conditions.append(Condition(column, sign in ("<", "<="), float(value)))
+        found.append(Comparison(name, sign, value, unit or ""))
+    return found
+
+
+def parse_conditions(text: str, names: Sequence[str], where: str) -> tuple[Condition, ...]:
+    """Conditions from text such as `age_s < 4.8 and rank >= 1`, or `otherwise`.
+
+    Raises:
+        ClearschedError: an unknown feature, a unit, or no condition of the form `feature < number` (or <=, >, >=).
+    """
+    if text.strip() == OTHERWISE:
+        return ()
+    conditions = []
+    for written in parse_comparisons(text, where):
+        if written.unit:
+            raise ClearschedError(f"{where}: {written.feature}: no unit here: leave out {written.unit!r}")
+        conditions.append(written.condition(known_column(written.feature, names, where)))
     return tuple(conditions)
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.scoring import NOTHING, Packed
+from clearsched.compiled.patches import patched
+from clearsched.compiled.scoring import NOTHING, Packed, with_patches
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
 from clearsched.scorers.older import renewed
+from clearsched.scorers.patches import STAY_IDLE, Patch, packed_patches, read_patches
 from clearsched.scorers.scorer import Scorer, read_scorer
 from clearsched.scorers.switch import Switch
 
@@ -35,6 +37,7 @@ class ScoredPolicy:
         evidence: what the file says beside the policy: the most that a level can be, how its fit went, provenance.
         where: begins an error.
         kind: student, or searched: found by `clearsched search`.
+        patches: of a person, on top of the scorers, in the order in which they count.
     """
 
     name: str
@@ -44,6 +47,7 @@ class ScoredPolicy:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     where: str = "student"
     kind: str = "student"
+    patches: tuple[Patch, ...] = ()
 
     mode = "argmax"
 
@@ -62,6 +66,11 @@ class ScoredPolicy:
         """The choice of a level, where the problem has one."""
         return next((choice for choice in self.problem.choices if choice.form == "level"), None)
 
+    @property
+    def may_idle(self) -> bool:
+        """Whether "none of these" is an answer of the scorers or of a patch."""
+        return self.none or any(patch.do == STAY_IDLE for patch in self.patches)
+
     @cached_property
     def compiled(self) -> Compiled:
         """What runs inside the simulator's loop.
@@ -70,7 +79,7 @@ class ScoredPolicy:
             ClearschedError: a scorer that does not run there.
         """
         level = self._packed(self.level) if self.level else NOTHING
-        return self.problem.compile(self._packed(self.rank)._replace(none=self.none), level)
+        return self.problem.compile(self._packed(self.rank)._replace(none=self.may_idle), level)
 
     def run(self, instance: Instance, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Schedule each episode."""
@@ -79,12 +88,14 @@ class ScoredPolicy:
     def scores(self, features: np.ndarray) -> np.ndarray:
         """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen.
 
-        A row of NaN is "none of these": 0, or -inf for a student that never answers so.
+        A row of NaN is "none of these": 0, or -inf for a student that never answers so. Under patches scores are whole
+        numbers that tell the order (`compiled.patches.patched`).
         """
         is_none = np.isnan(features).all(axis=1)
         rows = np.where(is_none[:, None], np.float32(0), features)
         scored = self.scorers[self.rank.name].scores(rows, names_of(self.rank))
-        answer: np.ndarray = np.where(is_none, 0.0 if self.none else -np.inf, scored)
+        scored = patched(packed_patches(self.patches, self.rank), self.none, rows, scored)
+        answer: np.ndarray = np.where(is_none, 0.0 if self.may_idle else -np.inf, scored)
         return answer
 
     def level_share(self, features: np.ndarray) -> np.ndarray:
@@ -95,7 +106,8 @@ class ScoredPolicy:
         """
         if self.level is None:
             raise ClearschedError(f"{self.where}: {self.problem.name} has no choice of a level")
-        return self.scorers[self.level.name].scores(features, names_of(self.level))
+        shares = self.scorers[self.level.name].scores(features, names_of(self.level))
+        return patched(packed_patches(self.patches, self.level), False, features, shares)
 
     @property
     def rounds_up(self) -> bool:
@@ -106,6 +118,8 @@ class ScoredPolicy:
         """Write the policy's JSON, atomically."""
         content: dict[str, Any] = {"name": self.name, "kind": self.kind, "problem": self.problem.name}
         content["none"] = self.none
+        if self.patches:
+            content["patches"] = [patch.to_json() for patch in self.patches]
         units: dict[str, str] = {}
         for choice in self.problem.choices:
             content[choice.name] = self.scorers[choice.name].to_json()
@@ -113,7 +127,9 @@ class ScoredPolicy:
         write_json(path, content | {"units": units} | dict(self.evidence))
 
     def _packed(self, choice: Choice) -> Packed:
-        return self.scorers[choice.name].pack(names_of(choice), f"{self.where}: {choice.name}")
+        packed = self.scorers[choice.name].pack(names_of(choice), f"{self.where}: {choice.name}")
+        none = self.none and choice.form == "rank"
+        return with_patches(packed._replace(none=none), packed_patches(self.patches, choice))
 
 
 def names_of(choice: Choice) -> tuple[str, ...]:
@@ -151,10 +167,11 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
             raise ClearschedError(f"{path}: {choice.name}: missing: {problem.name} asks {choice.question!r}")
         scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
         _check_fit(scorers[choice.name], choice, f"{path}: {choice.name}")
-    known = {"name", "kind", "problem", "none", "units", *scorers}
+    patches = read_patches(content.get("patches", []), problem, f"{path}: patches")
+    known = {"name", "kind", "problem", "none", "units", "patches", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
     told = "searched" if kind == "searched" else "student"
-    student = ScoredPolicy(name, problem, scorers, content.get("none", False), evidence, str(path), told)
+    student = ScoredPolicy(name, problem, scorers, content.get("none", False), evidence, str(path), told, patches)
     if not isinstance(student.none, bool) or (student.none and not student.rank.none):
         raise ClearschedError(
             f"{path}: none: true or false expected, and true only where {student.rank.name!r} has such an answer"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clearsched.scorers import words
+from clearsched.scorers.patch_words import render_patches
 from clearsched.scorers.policy import ScoredPolicy
 
 
@@ -19,6 +20,9 @@ def render(policy: ScoredPolicy) -> str:
         lines += ["", *scorer.render(choice, facts)]
         used |= set(scorer.used)
         features.update({feature.name: feature for feature in choice.features})
+    if policy.patches:
+        lines += ["", *render_patches(policy.patches, policy.problem.choices, facts)]
+        used |= {written.feature for patch in policy.patches for written in patch.comparisons}
     if used:
         told = [feature for name, feature in features.items() if name in used]
         lines += ["", "What the features are", "", *words.glossary(told)]

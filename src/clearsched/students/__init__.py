@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from clearsched.problems.problem import Problem
     from clearsched.scorers.policy import ScoredPolicy
 
-__all__ = ["fit", "load_policy", "show"]
+__all__ = ["fit", "load_policy", "patch", "show"]
 
 
 def fit(
@@ -61,3 +63,35 @@ def show(path: str | Path) -> str:
     from clearsched.scorers.text import render
 
     return render(load_policy(path))
+
+
+def patch(
+    path: Path,
+    patches: Path,
+    traces: Sequence[Path],
+    workloads: Sequence[Path],
+    split: str,
+    out_dir: Path,
+    tell: Callable[[str], None] = print,
+) -> list[Path]:
+    """Lay the patches of a file on a policy in place of those it has; tell before and after; write JSON and text.
+
+    Args:
+        path: a student, a searched policy or a formula, JSON.
+        patches: YAML or JSON.
+        traces: one for all workloads, or one for each.
+        workloads: the normal load first, then edge cases.
+        split: whose episodes are compared.
+        out_dir: of the patched policy, which keeps its file's name.
+        tell: called with each load's comparison as soon as it is there.
+
+    Returns:
+        The files written.
+
+    Raises:
+        ClearschedError: an input is missing or broken, or the patched policy strays from the baseline
+            (`search.safety`); then nothing is written.
+    """
+    from clearsched.students import patching
+
+    return patching.patch_file(path, patches, traces, workloads, split, out_dir, tell)

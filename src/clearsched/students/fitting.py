@@ -24,6 +24,7 @@ from clearsched.students.bench import JOINED, Bench, smallest_good
 from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.kinds import STUDENTS
+from clearsched.students.patching import laid_on, of_params
 from clearsched.students.refining import refine
 from clearsched.students.sizes import resized, sizes_of
 from clearsched.students.task import Task
@@ -56,6 +57,7 @@ def fit_one(
     problem = find_problem(params.problem)
     instance = problem.open(trace, workloads)
     check_log(decisions, problem, instance, workloads)
+    of_params(params.students, problem)  # so that a broken patch is told before the fit
     expert = load_expert(problem, teacher, tuned)
     task = task_of(params, kind, instance, decisions, others)
     train = instance.split("train")
@@ -71,6 +73,7 @@ def fit_one(
     settings = params.students.model_dump(mode="json", include={kind, *SHARED})
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
+    student = laid_on(params.students, student, instance)
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"

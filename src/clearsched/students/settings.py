@@ -195,6 +195,16 @@ class ParetoParams(Section):
     within: Rate = Field(0.005, description="share of the best size's cost by which a smaller one may be worse")
 
 
+class PatchParams(Section):
+    """What a person lays down on top of the students."""
+
+    when: str = Field(description="comparisons such as `job_age_s > 600 s`, joined by `and`, or `always`")
+    do: str | None = Field(None, description="prefer, avoid, keep_local or idle; empty where there is a cap")
+    cap: float | None = Field(None, gt=0, le=1, description="share of the most that the level may be")
+    because: str = Field("", description="why")
+    priority: int = Field(0, description="the higher counts before the lower")
+
+
 class StudentsParams(Section):
     """The policies that a person can read."""
 
@@ -214,3 +224,6 @@ class StudentsParams(Section):
     limit_tree: LimitTreeParams = LimitTreeParams()
     limit_caps: LimitCapsParams = LimitCapsParams()
     refine: RefineParams = RefineParams()
+    patches: tuple[PatchParams, ...] = Field(
+        (), description="laid on every student after its fit, docs/patches.md: a list of `when` and `do` or `cap`"
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from clearsched.compiled.features import all_finite, new_rows
 from clearsched.compiled.jit import allocating, compiled, concurrent, inlined
-from clearsched.compiled.scoring import INVALID, NOTHING, Packed, best_candidate, write_scores
+from clearsched.compiled.scoring import INVALID, NOTHING, Packed, best_candidate, write_levels, write_scores
 from clearsched.compiled.trees import BLOCK
 from clearsched.errors import FeatureError
 from clearsched.problems.dag_jobs.features import NUM_FEATURES
@@ -88,7 +88,7 @@ def choose_by_score(state: State, policy: Compiled, scratch: Scratch) -> tuple[i
     best = best_candidate(policy.stage, rows, count, values, allowed)
     if best < 0:
         return best, 0
-    write_scores(policy.limit, rows[best : best + 1], 1, values)
+    write_levels(policy.limit, rows[best : best + 1], 1, values)
     if not np.isfinite(values[0]):
         return INVALID, 0
     held = executors_held(state, state.stage[stages[best], st.JOB])

@@ -121,6 +121,11 @@ class EpisodeResult:
         }
 
     @property
+    def by_job(self) -> dict[str, np.ndarray]:
+        """Measures of each job, float64[J] by name."""
+        return {JCT: self.jct_s, SLOWDOWN: self.slowdown}
+
+    @property
     def scale_s(self) -> float:
         """How long a job stays, s."""
         return self.avg_jct_s

@@ -77,6 +77,11 @@ class Outcome:
         }
 
     @property
+    def by_job(self) -> Mapping[str, np.ndarray]:
+        """Measures of each job, float64[J] by name."""
+        return {"cost": self.job_cost, "relative_wait": self.relative_wait, "missed_share": self.missed * 1.0}
+
+    @property
     def scale_s(self) -> float:
         """Mean time from a job's arrival to its completion, s."""
         return float((self.completion - self.episode.arrival).mean()) * self.episode.slot_s

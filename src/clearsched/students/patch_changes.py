@@ -1,0 +1,120 @@
+"""Which decisions patches change: a run in which the policy is asked at every decision with them and without them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clearsched.problems.problem import NONE, Choice, Episode, Instance
+from clearsched.scorers.conditions import holds
+from clearsched.scorers.patches import STAY_IDLE, Patch, conditions_of
+from clearsched.scorers.policy import ScoredPolicy
+
+WIDTH = 64
+"""Episodes that run side by side."""
+
+EXAMPLES = 3
+"""Decisions that are told in words."""
+
+
+class Answer(NamedTuple):
+    """What was answered to a decision."""
+
+    candidate: int  # what the log calls it, or NONE
+    level: int  # 0 where there is none
+    row: np.ndarray | None  # float32[F]; None: none of these
+
+
+class Change(NamedTuple):
+    """A decision that the patches change."""
+
+    episode: int
+    time_s: float
+    candidates: int  # how many there were
+    patch: int  # which one it was, counted from 1 in the order in which they count; 0: none of them alone
+    before: Answer
+    after: Answer
+
+
+class Changes(NamedTuple):
+    """What became of the decisions of a run with the patches."""
+
+    decisions: int
+    candidate: int  # of these, with another candidate
+    level: int  # with the same candidate and another level
+    by_patch: Counter[int]  # changed decisions by `Change.patch`
+    examples: list[Change]
+
+
+def changes_of(before: ScoredPolicy, after: ScoredPolicy, instance: Instance, episodes: Sequence[Episode]) -> Changes:
+    """Run the patched policy `after`; at every decision ask also what `before` would answer there."""
+    lockstep = instance.lockstep(episodes, WIDTH)
+    decisions = candidate = level = 0
+    by_patch: Counter[int] = Counter()
+    first: dict[int, list[Change]] = {}
+    while lockstep.advance():
+        old, new = lockstep.ask(before.compiled), lockstep.ask(after.compiled)
+        other = new.candidate != old.candidate
+        changed = other | (new.level != old.level)
+        decisions += len(other)
+        candidate += int(other.sum())
+        level += int((changed & ~other).sum())
+        if changed.any():
+            seen, times, episode = lockstep.observe(), lockstep.time_s, lockstep.episode[lockstep.pending]
+            for b in np.flatnonzero(changed).tolist():
+                told = _change(after, seen, b, old, new)._replace(episode=int(episode[b]), time_s=float(times[b]))
+                by_patch[told.patch] += 1
+                if by_patch[told.patch] <= EXAMPLES:
+                    first.setdefault(told.patch, []).append(told)
+        lockstep.answer(new)
+    return Changes(decisions, candidate, level, by_patch, _examples(first))
+
+
+def _change(policy: ScoredPolicy, seen: Any, b: int, old: Any, new: Any) -> Change:
+    """Decision b of an observation; where and when is not known here."""
+    start, stop = int(seen.candidate_start[b]), int(seen.candidate_start[b + 1])
+    before, after = (
+        Answer(NONE, 0, None)
+        if answers.candidate[b] == NONE
+        else Answer(
+            int(seen.candidate_id[start + answers.candidate[b]]),
+            int(answers.level[b]),
+            np.array(seen.candidates[start + answers.candidate[b]]),
+        )
+        for answers in (old, new)
+    )
+    return Change(0, 0.0, stop - start, _responsible(policy, before, after), before, after)
+
+
+def _responsible(policy: ScoredPolicy, before: Answer, after: Answer) -> int:
+    """The first patch that tells the two answers apart, counted from 1; of caps the lowest; 0 if no single one does."""
+    if before.candidate == after.candidate:
+        caps = [
+            (patch.cap, place)
+            for place, patch in enumerate(policy.patches, 1)
+            if patch.cap is not None and policy.level is not None and meets(patch, policy.level, after)
+        ]
+        return min(caps)[1] if caps else 0
+    orders = [(place, patch) for place, patch in enumerate(policy.patches, 1) if patch.cap is None]
+    orders.sort(key=lambda entry: entry[1].do != STAY_IDLE)  # what is not worth it comes last, whatever the others say
+    for place, patch in orders:
+        if meets(patch, policy.rank, before) != meets(patch, policy.rank, after):
+            return place
+    return 0
+
+
+def meets(patch: Patch, choice: Choice, answer: Answer) -> bool:
+    """Whether the chosen candidate meets a patch's conditions; "none of these" meets none."""
+    if answer.row is None:
+        return False
+    return all(holds(condition, answer.row[None]).all() for condition in conditions_of(patch, choice))
+
+
+def _examples(first: dict[int, list[Change]]) -> list[Change]:
+    """The first change of each patch, then the second of each, up to `EXAMPLES`; the earliest episodes first."""
+    lists = [sorted(first[patch], key=lambda change: change[:2]) for patch in sorted(first)]
+    found = [changes[turn] for turn in range(EXAMPLES) for changes in lists if turn < len(changes)]
+    return found[:EXAMPLES]

@@ -1,0 +1,136 @@
+"""Lay the patches of a person on a policy; what strays from the baseline with them is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clearsched.errors import ClearschedError
+from clearsched.files import write_text
+from clearsched.params.checking import read_yaml_value
+from clearsched.problems.policy import Policy, heuristic
+from clearsched.problems.problem import Instance, Problem
+from clearsched.scorers.patches import Patch, read_patches
+from clearsched.scorers.policy import ScoredPolicy, load_policy
+from clearsched.scorers.text import render
+from clearsched.search.safety import LIMIT, evidence, judge
+from clearsched.search.trials import trials
+from clearsched.students.patch_report import report
+from clearsched.students.patch_trial import Compared, compare
+
+
+def patch_file(
+    path: Path,
+    patches: Path,
+    traces: Sequence[Path],
+    workloads: Sequence[Path],
+    split: str,
+    out_dir: Path,
+    tell: Callable[[str], None],
+) -> list[Path]:
+    """See `clearsched.students.patch`."""
+    before = load_patchable(path)
+    after = replace(before, patches=read_file(patches, before.problem))
+    after.compiled  # noqa: B018 (so that a scorer that does not run in the loop is told first)
+    if len(traces) not in (1, len(workloads)):
+        raise ClearschedError(
+            f"--trace: {len(traces)} given: one for all workloads, or one for each of {len(workloads)}"
+        )
+    pairs = zip([*traces] * (len(workloads) if len(traces) == 1 else 1), workloads, strict=True)
+    instances = [before.problem.open(*pair) for pair in pairs]
+    baseline = heuristic(before.problem, before.problem.baseline)
+    loads = []
+    for instance, file in zip(instances, workloads, strict=True):
+        episodes = instance.split(split)
+        load = f"{file}: {instance.describe(split, episodes)}"
+        loads.append(compare(before, after, baseline, instance, episodes, load))
+        tell(report(loads[-1], after))
+    if after.patches:
+        after = checked(after, instances[0])
+        for compared in loads[1:]:
+            refuse_worse(compared, str(path))
+    after.write(out_dir / f"{path.stem}.json")
+    write_text(out_dir / f"{path.stem}.txt", render(after))
+    return [out_dir / f"{path.stem}.json", out_dir / f"{path.stem}.txt"]
+
+
+def read_file(path: Path, problem: Problem) -> tuple[Patch, ...]:
+    """The patches of a YAML or JSON file: a list, or one under the key `patches`.
+
+    Raises:
+        ClearschedError: the file is missing or broken, or a patch is (`scorers.patches.read_patches`).
+    """
+    content = read_yaml_value(path)
+    if isinstance(content, dict) and list(content) == ["patches"]:
+        content = content["patches"]
+    return read_patches([] if content is None else content, problem, str(path))
+
+
+def load_patchable(path: Path) -> ScoredPolicy:
+    """The policy of a file.
+
+    Raises:
+        ClearschedError: it is none that scores: the teacher's network and heuristics take no patches.
+    """
+    if path.suffix != ".json":
+        raise ClearschedError(
+            f"{path}: patches go on the JSON of a student, a searched policy or a formula: a teacher or a heuristic "
+            "takes none"
+        )
+    return load_policy(path)
+
+
+def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None) -> ScoredPolicy:
+    """A patched policy that keeps near to the baseline on every validation and training episode, and under stress.
+
+    Raises:
+        ClearschedError: it does not.
+    """
+    baseline = heuristic(instance.problem, instance.problem.baseline)
+    train = instance.split("train")
+    episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
+    with trials(instance, instance.objective, threads) as runs:
+        (verdict,) = judge(runs, [policy], baseline, episodes)
+    if verdict.strays:
+        raise _refusal(policy.where, verdict.worst, "", baseline)
+    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline)})
+
+
+def refuse_worse(compared: Compared, where: str) -> None:
+    """Of a load beside the normal one, an edge case on which the policy may have strayed before.
+
+    Raises:
+        ClearschedError: it strays with the patches, and further than without them.
+    """
+    before, after = compared.before.worst_episode, compared.after.worst_episode
+    if not after <= max(LIMIT, before):
+        raise _refusal(where, after, f" on {compared.load} ({before:.2f} without them)", compared.baseline)
+
+
+def _refusal(where: str, worst: float, load: str, baseline: Policy) -> ClearschedError:
+    return ClearschedError(
+        f"{where}: the patches are refused, nothing was written: with them an episode takes {worst:.2f} times "
+        f"{baseline.name}'s cost or time{load}, and at most {LIMIT:g} times is safe"
+    )
+
+
+def laid_on(settings: Any, policy: ScoredPolicy, instance: Instance) -> ScoredPolicy:
+    """The policy with the patches of the section `students` of params, checked; without any as it is.
+
+    Raises:
+        ClearschedError: one is malformed, or they are refused.
+    """
+    patches = of_params(settings, policy.problem)
+    return checked(replace(policy, patches=patches), instance) if patches else policy
+
+
+def of_params(settings: Any, problem: Problem) -> tuple[Patch, ...]:
+    """The patches of the section `students` of params.
+
+    Raises:
+        ClearschedError: one is malformed.
+    """
+    entries = [patch.model_dump(exclude_none=True) for patch in settings.patches]
+    return read_patches(entries, problem, "params: students.patches")

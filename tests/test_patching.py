@@ -1,0 +1,253 @@
+"""`clearsched students patch`, and the patches of params: what they do to toys, what is told, what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clearsched import params, students
+from clearsched.cli import app
+from clearsched.errors import ClearschedError
+from clearsched.problems import find_problem
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.policy import heuristic
+from clearsched.scorers.patches import read_patches
+from clearsched.scorers.policy import ScoredPolicy, load_policy
+from clearsched.scorers.scorer import read_scorer
+from clearsched.search import safety
+from clearsched.students import patching
+from clearsched.students.patch_changes import changes_of
+from clearsched.students.patch_trial import compare
+from conformance.test_conformance import drawn
+from deferrable_jobs.deferrable_toys import run_compiled, toy
+from toys import stage, toy_trace, toy_workload
+
+DAG, DEFERRABLE = find_problem("dag_jobs"), find_problem("deferrable_jobs")
+
+
+def policy(problem: Any, scorers: dict[str, Any], *patches: dict[str, Any], none: bool = False) -> ScoredPolicy:
+    """A policy of a problem with patches."""
+    names = {choice.name: [feature.name for feature in choice.features] for choice in problem.choices}
+    read = {name: read_scorer(value, names[name], "x") for name, value in scorers.items()}
+    return ScoredPolicy("mine", problem, read, none, patches=read_patches(patches, problem, "x"))
+
+
+def two_jobs() -> tuple[DagJobsInstance, Any]:
+    """One executor, a job of 8 tasks before one of 3: the short one first is 280 ms on average (conformance)."""
+    return DagJobsInstance(compile_profiles(toy_trace([[stage(8)], [stage(3)]]))), toy_workload([0, 0], 1)
+
+
+def completions(mine: ScoredPolicy, instance: DagJobsInstance, workload: Any) -> list[int]:
+    """When each job ends, ms."""
+    return instance.simulate(mine.compiled, [workload])[0].completion_ms.tolist()
+
+
+LONG_FIRST = {"stage": {"job_work_left_s": 1.0}, "limit": 1.0}
+
+
+def test_prefer_and_avoid_on_two_jobs() -> None:
+    instance, workload = two_jobs()
+    plain = completions(policy(DAG, LONG_FIRST), instance, workload)
+    shortest = [390, 170]
+    assert plain != shortest
+    for patch in (
+        {"when": "job_tasks_left <= 3 tasks", "do": "prefer"},
+        {"when": "job_tasks_left > 3", "do": "avoid"},
+        {"when": "job_tasks_left > 3", "do": "idle"},  # refused where nothing else is going to happen: it comes last
+    ):
+        assert completions(policy(DAG, LONG_FIRST, patch), instance, workload) == shortest
+    never = {"when": "job_tasks_left > 99", "do": "avoid"}
+    assert completions(policy(DAG, LONG_FIRST, never), instance, workload) == plain
+    both = {"when": "always", "do": "prefer"}
+    assert completions(policy(DAG, LONG_FIRST, both), instance, workload) == plain
+
+
+def test_a_cap_bounds_the_executors_of_a_job() -> None:
+    """Four tasks on four executors end together; on one, one after another."""
+    instance, workload = DagJobsInstance(compile_profiles(toy_trace([[stage(4)]]))), toy_workload([0], 4)
+
+    def executors(*patches: dict[str, Any]) -> int:
+        (result,) = instance.simulate(policy(DAG, LONG_FIRST, *patches).compiled, [workload], record=True)
+        assert result.decisions is not None
+        return int(result.decisions[0, 7])
+
+    assert executors() == 4
+    assert executors({"when": "job_age_s < 1 s", "cap": 0.5}) == 2
+    assert executors({"when": "job_age_s >= 1 s", "cap": 0.5}) == 4
+    assert executors({"when": "always", "cap": 0.5}, {"when": "always", "cap": 0.75}) == 2
+    assert executors({"when": "always", "cap": 0.01}) == 1, "who is chosen gets one"
+
+
+def test_keep_local_keeps_the_freed_executor_in_its_job() -> None:
+    """Two jobs of two stages each, one executor: without it the shortest work left is taken, wherever that is."""
+    profiles = [[stage(4), stage(4, [0])], [stage(2), stage(1, [0])]]
+    instance, workload = DagJobsInstance(compile_profiles(toy_trace(profiles))), toy_workload([0, 10], 1)
+    shortest = {"stage": {"job_work_left_s": -1.0}, "limit": 1.0}
+    plain = completions(policy(DAG, shortest), instance, workload)
+    kept = completions(policy(DAG, shortest, {"when": "always", "do": "keep_local"}), instance, workload)
+    assert plain[1] < plain[0]
+    assert kept[0] < kept[1]
+
+
+def test_idle_waits_where_the_problem_may() -> None:
+    """The dip of the conformance tests: the job of 2 cores that starts at once is evicted in slot 2."""
+    episode = toy([(0, 3, 1000, 9), (1, 3, 2000, 8)], [3000, 3000, 2000, 3000, 3000, 3000])
+    eager = {"start": 1.0}
+    assert run_compiled(episode, policy(DEFERRABLE, eager).compiled).measures["evictions_per_job"] == 0.5
+    patched = policy(
+        DEFERRABLE, eager, {"when": "room_least < 0 cores", "do": "idle", "because": "it would be evicted"}
+    )
+    assert patched.may_idle
+    outcome = run_compiled(episode, patched.compiled)
+    assert outcome.measures["evictions_per_job"] == 0
+    assert outcome.measures["cost"] == pytest.approx(1 / 3), "the optimum"
+
+
+def test_changed_decisions_are_counted_and_told() -> None:
+    """Of the run with the patch; who is responsible is told, of several the one that counts first."""
+    instance, workload = two_jobs()
+    before = policy(DAG, LONG_FIRST)
+    after = policy(DAG, LONG_FIRST, {"when": "job_tasks_left <= 3", "do": "prefer"}, {"when": "always", "cap": 1.0})
+    changes = changes_of(before, after, instance, [workload, workload])
+    assert changes.decisions == 4, "in each run one for the short job and one, once it is done, for the long one"
+    assert (changes.candidate, changes.level) == (2, 0)
+    assert changes.by_patch == {1: 2}
+    assert [(example.episode, example.time_s, example.patch) for example in changes.examples] == [(0, 0, 1), (1, 0, 1)]
+    assert changes.examples[0].after.candidate == 1
+    assert changes_of(after, after, instance, [workload]).examples == []
+
+
+def test_the_comparison_by_hand() -> None:
+    instance, workload = two_jobs()
+    before, after = policy(DAG, LONG_FIRST), policy(DAG, LONG_FIRST, {"when": "job_tasks_left <= 3", "do": "prefer"})
+    instance.drawn = None
+    compared = compare(before, after, heuristic(DAG, "fair"), instance, [workload], "two jobs")
+    assert compared.after.objective == pytest.approx(0.280)
+    assert compared.after.worst_job == pytest.approx(0.390)
+    assert compared.after.tail == pytest.approx(0.170 + 0.95 * 0.220)
+    assert compared.before.objective > compared.after.objective
+
+
+@pytest.fixture(scope="module", params=["dag_jobs", "deferrable_jobs"])
+def problem(request: pytest.FixtureRequest) -> Any:
+    return find_problem(request.param)
+
+
+@pytest.fixture(scope="module")
+def files(problem: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A trace, its episodes, a student, patches."""
+    folder = tmp_path_factory.mktemp(problem.name)
+    trace, workloads = drawn(problem, folder)
+    first, *others = problem.choices
+    name = {"dag_jobs": "job_fair_load", "deferrable_jobs": "job_duration_min"}[problem.name]
+    local = {"dag_jobs": {"job_is_source": 2.0}, "deferrable_jobs": {}}[problem.name]
+    scorers = {first.name: {name: -1.0, **local}} | {choice.name: 0.5 for choice in others}
+    policy(problem, scorers).write(folder / "mine.json")
+    entry = {"when": f"{name} > 1", "do": "avoid", "because": "who has enough waits"}
+    (folder / "patches.yaml").write_text(f"patches: {json.dumps([entry])}")
+    return {"trace": str(trace), "workloads": str(workloads), "student": str(folder / "mine.json")} | {
+        "patches": str(folder / "patches.yaml"),
+        "out": str(folder / "out"),
+    }
+
+
+def command(files: dict[str, str], **changed: Any) -> Any:
+    """The command's result; a user's mistake is raised."""
+    given = files | changed
+    arguments = ["students", "patch", given["student"], "--patches", given["patches"], "--out", given["out"]]
+    for option in ("trace", "workloads"):
+        values = given[option] if isinstance(given[option], list) else [given[option]]
+        arguments += [part for value in values for part in (f"--{option}", value)]
+    found = CliRunner().invoke(app, arguments)
+    if found.exception:
+        raise found.exception
+    return found
+
+
+def test_the_command_tells_before_and_after_and_writes(problem: Any, files: dict[str, str], tmp_path: Path) -> None:
+    out = str(tmp_path)
+    told = command(files, workloads=[files["workloads"]] * 2, out=out).output
+    assert told.count("before       after    change") == 2
+    assert len(re.findall(r"Decisions changed: [\d,]+ of [\d,]+ \(", told)) == 2
+    assert "patch 1: " in told
+    assert "(who has enough waits)" in told
+    patched = load_policy(tmp_path / "mine.json")
+    assert patched.patches[0].because == "who has enough waits"
+    assert patched.evidence["stress"]["worst"] <= safety.LIMIT
+    assert (tmp_path / "mine.txt").read_text() == students.show(tmp_path / "mine.json")
+    assert "because who has enough waits" in students.show(tmp_path / "mine.json")
+    # The file of patches is the whole of them: an empty one takes them off again.
+    (tmp_path / "none.yaml").write_text("[]")
+    command(files, student=str(tmp_path / "mine.json"), patches=str(tmp_path / "none.yaml"), out=str(tmp_path / "off"))
+    assert load_policy(tmp_path / "off" / "mine.json").patches == ()
+
+
+def test_what_strays_is_refused_and_nothing_written(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(safety, "LIMIT", 0.1)
+    with pytest.raises(ClearschedError, match=r"the patches are refused, nothing was written: with them an episode"):
+        command(files, out=str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_edge_case_may_stray_no_further_than_before(files: dict[str, str], problem: Any) -> None:
+    mine = load_policy(files["student"])
+    instance = problem.open(Path(files["trace"]), Path(files["workloads"]))
+    episodes = instance.split("validation")
+    compared = compare(mine, mine, heuristic(problem, problem.baseline), instance, episodes, "edge")
+    bad = compared._replace(before=compared.before._replace(worst_episode=2.0))
+    patching.refuse_worse(bad._replace(after=compared.after._replace(worst_episode=1.9)), "x")
+    with pytest.raises(
+        ClearschedError, match=r"takes 2.10 times .* on edge \(2.00 without them\), and at most 1.5 times"
+    ):
+        patching.refuse_worse(bad._replace(after=compared.after._replace(worst_episode=2.1)), "x")
+
+
+def test_wrong_files_are_one_line(files: dict[str, str], problem: Any, tmp_path: Path) -> None:
+    def told(text: str) -> str:
+        (tmp_path / "p.yaml").write_text(text)
+        with pytest.raises(ClearschedError) as caught:
+            command(files, patches=str(tmp_path / "p.yaml"))
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    assert "p.yaml: line 1: not valid YAML" in told("- when: [")
+    assert "p.yaml: a list of patches expected" in told("when: always")
+    assert "p.yaml: patch 1: when: unknown feature 'jobs_age'" in told("- {when: jobs_age > 3, do: avoid}")
+    with pytest.raises(ClearschedError, match="a teacher or a heuristic takes none"):
+        command(files, student="teacher.safetensors")
+    with pytest.raises(ClearschedError, match="--trace: 3 given: one for all workloads, or one for each of 1"):
+        command(files, trace=[files["trace"]] * 3)
+    assert not Path(files["out"]).exists()
+
+
+def test_params_tell_a_broken_patch_before_anything_runs() -> None:
+    good = {"when": "job_age_s > 600 s", "do": "prefer", "because": "long waiters", "priority": 1}
+    read = params.parse({"students": {"patches": [good]}}, "params.yaml")
+    assert read.students.patches[0].priority == 1
+    line = r"^params.yaml: students.patches: patch 2: when: unknown feature 'job_ages_s'; did you mean job_age_s\?$"
+    with pytest.raises(ClearschedError, match=line):
+        params.parse({"students": {"patches": [good, good | {"when": "job_ages_s > 3"}]}}, "params.yaml")
+    with pytest.raises(ClearschedError, match=r"students.patches\[0\].cap: 3 is not allowed"):
+        params.parse({"students": {"patches": [{"when": "always", "cap": 3}]}}, "params.yaml")
+
+
+def test_a_fit_lays_the_patches_of_params_on_its_student(files: dict[str, str], problem: Any) -> None:
+    mine = load_policy(files["student"])
+    instance = problem.open(Path(files["trace"]), Path(files["workloads"]))
+    entry = json.loads(Path(files["patches"]).read_text().removeprefix("patches: "))
+    settings = params.parse({"problem": problem.name, "students": {"patches": entry}}, "test", whole=False).students
+    laid = patching.laid_on(settings, mine, instance)
+    assert laid.patches == replace(mine, patches=read_patches(entry, problem, "x")).patches
+    assert laid.evidence["stress"]["heuristic"] == problem.baseline
+    assert patching.laid_on(settings.model_copy(update={"patches": ()}), mine, instance) is mine
+    assert np.isfinite(instance.simulate(laid.compiled, instance.split("test"))[0].scale_s)

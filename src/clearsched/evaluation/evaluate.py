@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from clearsched import schemas
+from clearsched.decisions.parts import WHOLE
 from clearsched.evaluation import TABLE, comparison, rollouts, seeds, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
@@ -91,8 +92,8 @@ def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
             if row["from_bound_percent"] is not None:
                 told["from_bound_percent"] = _rounded(row["from_bound_percent"])
     for row in faithful.to_pylist():
-        if row["decisions_of"] == "all":
-            for name in ("top1", "same_group", "level_error"):
+        if row["decisions_of"] == "all" and row["part"] == WHOLE:
+            for name in ("top1", "same_group", "regret", "level_error"):
                 if row[name] is not None:
                     result[row["policy"]][f"{row['choice']}_{name}"] = round(row[name], 4)
     return result

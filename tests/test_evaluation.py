@@ -387,13 +387,14 @@ tuned capped SRPT  heuristic  p=0.4, m=3  argmax    11.00  10.00 to 12.00       
 * teacher: 6.8 % below tuned capped SRPT (95 % CI 4.5 to 9.1): wins
 
 Fidelity to the teacher on its logged held-out decisions with two answers or more (kept local: the freed executor
-stays on its job). Error: mean distance of the limits (executors).
+stays on its job). First: the student's first choice is the teacher's. Error: mean distance of the limits
+(executors).
 
-student    choice  decisions of  decisions  first choice  same job  error
----------  ------  ------------  ---------  ------------  --------  -----
-rule list  stage   all               1,234        50.0 %    75.0 %      -
-rule list  stage   kept local        1,234        50.0 %    75.0 %      -
-rule list  limit   real              1,234        50.0 %         -   0.50
+student    choice  decisions of  decisions   first  same job  error
+---------  ------  ------------  ---------  ------  --------  -----
+rule list  stage   all               1,234  50.0 %    75.0 %      -
+rule list  stage   kept local        1,234  50.0 %    75.0 %      -
+rule list  limit   real              1,234  50.0 %         -   0.50
 """
     )
 
@@ -432,7 +433,7 @@ def test_text_of_a_problem_with_other_measures() -> None:
     assert late[0].split() == ["policy", "late", "CI", "worst", "episode"]
     assert late[2].split()[-1] == "0.200" and late[2].startswith("teacher")
     assert "(none: rest)." in "\n".join(lines)
-    assert lines[-4].split() == ["student", "choice", "decisions", "of", "decisions", "first", "choice"]
+    assert lines[-4].split() == ["student", "choice", "decisions", "of", "decisions", "first"]
     assert lines[-1].split() == ["rule", "list", "order", "none", "9", "50.0", "%"]
 
 

@@ -17,6 +17,7 @@ from clearsched.decisions.ordering import kendall_tau, least_of, most_of, places
 from clearsched.decisions.parts import Part, parts, question, varying, whole
 from clearsched.evaluation import fidelity
 from clearsched.evaluation.fidelity_text import fidelity_lines
+from clearsched.problems import find_problem
 from clearsched.problems.problem import NONE, Choice
 from clearsched.schemas import FIDELITY, conform
 from clearsched.scorers.conditions import Condition, Rule
@@ -100,7 +101,7 @@ def test_the_features_that_tell_the_answers_apart() -> None:
 
 def test_parts_have_the_problems_words() -> None:
     told = [question(part, RANK) for part in ("none", "keep", "group", "one")]
-    assert told == ["none or not", "stays or not", "which shop", "which oven of the shop"]
+    assert told == ["none or not", "stays or not", "which shop", "which oven of it"]
     assert question("one", RANK._replace(group="")) == "which one"
 
 
@@ -175,5 +176,14 @@ def test_the_tables_are_narrow_and_told_in_the_problems_words() -> None:
     problem: Any = SimpleNamespace(choices=(RANK,), heuristics={}, families={}, name="bakery")
     lines = fidelity_lines(problem, [dict.fromkeys(FIDELITY.names) | row for row in rows])
     assert max(map(len, lines)) < 120
-    assert any(line.startswith("half") and "which oven of the shop" in line for line in lines)
+    assert any("which oven of it" in line for line in lines)
     assert not any("error" in line for line in lines)  # there is no level
+
+
+def test_a_problem_without_groups_has_two_parts() -> None:
+    """Deferrable jobs: none or not, and which one."""
+    start = find_problem("deferrable_jobs").choices[0]
+    rows = np.full((3, len(start.features)), np.nan, np.float32)
+    rows[:2] = [[0.0], [1.0]]
+    waiting = choices(rows.tolist(), [0, 3], [1], [0, 1, NONE])
+    assert [(part.name, part.trivial) for part in parts(start, waiting)] == [("none", 0), ("one", 0)]

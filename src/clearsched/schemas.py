@@ -183,6 +183,9 @@ FIDELITY = pa.schema(
         field(
             "complexity", pa.int64(), "", "conditions and numbers to read; of a part: that can tell its answers", True
         ),
+        field("cost_percent", pa.float64(), "%", "of the teacher's objective more with the student's answers", True),
+        field("cost_low", pa.float64(), "%", "lower end of its paired interval", True),
+        field("cost_high", pa.float64(), "%", "upper end of its paired interval", True),
     ]
 )
 

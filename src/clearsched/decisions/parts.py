@@ -72,7 +72,7 @@ def question(part: str, rank: Choice) -> str:
         return f"{rank.kept.partition(':')[0] or 'kept'} or not"
     if part == "group":
         return f"which {rank.group}"
-    return f"which {rank.name} of the {rank.group}" if rank.group else "which one"
+    return f"which {rank.name} of it" if rank.group else "which one"
 
 
 def _kinds(rank: Choice, choices: Choices) -> np.ndarray:
@@ -118,5 +118,4 @@ def varying(part: Part, choices: Choices) -> np.ndarray:
     first = np.flatnonzero(np.diff(choices.owner[rows], prepend=-1))
     values = choices.features[rows]
     differ = np.maximum.reduceat(values, first) > np.minimum.reduceat(values, first)
-    found: np.ndarray = differ.any(axis=0)
-    return found
+    return np.array(differ.any(axis=0), bool)

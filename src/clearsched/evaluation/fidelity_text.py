@@ -39,9 +39,9 @@ def _count(value: int | None) -> str:
 Cell = Callable[[Any], str]
 
 ORDER: tuple[tuple[str, str, Cell], ...] = (
-    ("first choice", "top1", _share),
+    ("first", "top1", _share),
     (f"top {TOP}", "top3", _share),
-    ("mean rank", "mean_rank", _number),
+    ("rank", "mean_rank", _number),
     ("tau", "kendall_tau", _number),
     ("regret", "regret", _share),
 )
@@ -49,8 +49,9 @@ ORDER: tuple[tuple[str, str, Cell], ...] = (
 
 
 MEANINGS = {
-    "top3": f"Top {TOP}: the teacher's choice is among the student's first {TOP}.",
-    "mean_rank": "Mean rank: place of the teacher's choice in the student's order.",
+    "top1": "First: the student's first choice is the teacher's.",
+    "top3": f"Top {TOP}: it is among the student's first {TOP}.",
+    "mean_rank": "Rank: mean place of the teacher's choice in the student's order.",
     "kendall_tau": "Tau: Kendall's, of both orders.",
     "regret": "Regret: how much less probable its answer is to the teacher than the teacher's best.",
 }
@@ -88,28 +89,39 @@ def _whole_lines(problem: Problem, rows: Sequence[Row]) -> list[str]:
 
 
 def _part_lines(problem: Problem, rows: Sequence[Row]) -> list[str]:
-    rank = problem.choices[0]
-    body = []
+    rank, body = problem.choices[0], list[list[str]]()
     for row in rows:
         if row["decisions_of"] != "all" or (row["part"] == WHOLE and row["choice"] == rank.name):
             continue
-        if row["part"] == WHOLE:
-            level = next(choice for choice in problem.choices if choice.name == row["choice"])
-            asked = f"how many {level.unit}" if level.unit else level.name
-        else:
-            asked = question(row["part"], rank)
-        body.append(
-            [
-                *(label(problem, row["policy"]), asked, _count(row["decisions"]), _count(row["trivial"])),
-                *(form(row[name]) for _, name, form in ORDER),
-                _count(row["complexity"]),
-            ]
-        )
-    header = ["student", "question", "decisions", "one answer", *(title for title, _, _ in ORDER), "to read"]
+        name = label(problem, row["policy"])
+        if [name] not in [line[:1] for line in body]:
+            body.append([name, *[""] * (len(ORDER) + 5)])
+        told = [*(form(row[field]) for _, field, form in ORDER), _count(row["complexity"])]
+        counts = [_count(row["decisions"]), _count(row["trivial"])]
+        body.append([f"  {_question(problem, row)}", *counts, *told, *_cost_cells(row)])
+    header = ["student", "decisions", "trivial", *(title for title, _, _ in ORDER), "to read", "cost (%)", "CI (%)"]
+    costs = "Cost: the teacher's objective with the student's answers to that part alone, test episodes, paired."
     return [
         "The same decisions in the parts that people think of, each with the teacher's answers to those before it.",
-        "One answer: decisions in which the part has but one, left out. To read: conditions and numbers of the student",
+        "Trivial: decisions in which a part has one answer, left out. To read: conditions and numbers of the student",
         "that can tell the answers of a part from each other.",
+        *([costs] if any(row["cost_percent"] is not None for row in rows) else []),
         "",
-        *layout(header, body, left=2),
+        *layout(header, body, left=1),
     ]
+
+
+def _question(problem: Problem, row: Row) -> str:
+    """A part in words."""
+    choice = next(choice for choice in problem.choices if choice.name == row["choice"])
+    if row["part"] == WHOLE:
+        return f"how many {choice.unit}" if choice.unit else choice.name
+    return question(row["part"], choice)
+
+
+def _cost_cells(row: Row) -> list[str]:
+    """Cost and interval, empty where it was not measured, so that the columns are left out."""
+    if row["cost_percent"] is None:
+        return ["", ""]
+    low, high = row["cost_low"], row["cost_high"]
+    return [f"{row['cost_percent']:+.2f}", f"{low:+.2f} to {high:+.2f}" if low == low else "-"]

@@ -17,6 +17,8 @@ from clearsched.cli.options import (
     WorkloadsFile,
 )
 
+StudentFile = Annotated[Path, typer.Argument(help="A student's JSON file.")]
+
 app = typer.Typer(name="students", help="Policies that a person can read.", no_args_is_help=True)
 
 
@@ -39,8 +41,13 @@ def fit(
 
 
 @app.command()
-def show(path: Annotated[Path, typer.Argument(help="A student's JSON file.")]) -> None:
-    """Print a student as rules with units."""
+def show(
+    path: StudentFile,
+    decisions: Annotated[Path | None, typer.Option(help="Decision log, to tell how often each rule fires.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Job profiles, to tell what it costs without each rule.")] = None,
+    workloads: Annotated[Path | None, typer.Option(help="Episodes, of which the validation ones are run.")] = None,
+) -> None:
+    """Print a student as rules with units; with a log and data also what each rule is worth."""
     from clearsched import students
 
-    typer.echo(students.show(path))
+    typer.echo(students.show(path, decisions, trace, workloads))

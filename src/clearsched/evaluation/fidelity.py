@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from clearsched.decisions.answers import Scoring, level_answers, rank_places, rank_scores
 from clearsched.decisions.ordering import kendall_tau, least_of, most_of, places, regret
 from clearsched.decisions.parts import BINARY, WHOLE, Part, parts, varying, whole
-from clearsched.problems.problem import Choice, Problem, level_of
+from clearsched.problems.problem import Choice, Problem
 from clearsched.schemas import FIDELITY
 from clearsched.scorers.places import places_of
 
@@ -29,25 +30,12 @@ TOP = 3
 Row = dict[str, Any]
 
 
-class Student(Protocol):
-    """What is asked for: scores of candidates and shares of the most, from rows of features."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def none(self) -> bool: ...  # whether it may answer "none of these", which scores 0
-    def scores(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]; a row of none: 0
-    @property
-    def rounds_up(self) -> bool: ...
-    def level_share(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]
-
-
 def fidelity_table(problem: Problem, students: Sequence[Any], decisions: Path, split: str, most: int) -> pa.Table:
     """One row a student, choice, subset of the decisions of `split`, and part of a choice, of schema FIDELITY.
 
     Args:
         problem: what is scheduled.
-        students: each a `Student`.
+        students: each a `decisions.answers.Scoring`.
         decisions: the decision log.
         split: of the log.
         most: the largest level, the whole that shares are of.
@@ -87,12 +75,9 @@ def kept_name(rank: Choice) -> str:
     return (rank.kept.partition(":")[0] or "kept").replace(" ", "_")
 
 
-def rank_rows(student: Student, rank: Choice, choices: Choices) -> list[Row]:
+def rank_rows(student: Scoring, rank: Choice, choices: Choices) -> list[Row]:
     """The rows of a rank choice: a subset each, then a part each."""
-    scores = np.array(student.scores(choices.features), np.float64)
-    if not student.none:
-        scores[choices.is_none] = -np.inf
-    place = places(scores, choices.starts, choices.is_none)
+    scores, place = rank_scores(student, choices), rank_places(student, choices)
     scorer = getattr(student, "scorers", {}).get(rank.name)
     read = None if scorer is None else places_of(scorer)
     rows = []
@@ -134,16 +119,11 @@ def _order(part: Part, choices: Choices, scores: np.ndarray, place: np.ndarray, 
     return told
 
 
-def level_rows(student: Student, rank: Choice, level: Choice, choices: Choices, most: int) -> list[Row]:
+def level_rows(student: Scoring, rank: Choice, level: Choice, choices: Choices, most: int) -> list[Row]:
     """The rows of a level choice; the candidates of its decisions are the levels from the first to the last allowed."""
-    starts = choices.starts[:-1]
-    first, last = choices.candidate[starts], choices.candidate[choices.starts[1:] - 1]
-    shares = student.level_share(choices.features[starts])
-    up = student.rounds_up
-    answers = [level_of(float(share), int(least), most, up=up) for share, least in zip(shares, first, strict=True)]
-    answered = np.minimum(np.array(answers, np.int64), last)
+    answered, starts = level_answers(student, choices, most), choices.starts[:-1]
     wanted = choices.candidate[choices.chosen]
-    lost = regret(choices.probability, starts + answered - first, choices.starts)
+    lost = regret(choices.probability, starts + answered - choices.candidate[starts], choices.starts)
     scorer = getattr(student, "scorers", {}).get(level.name)
     rows = []
     for name, of in subsets(rank, level, choices).items():
@@ -158,6 +138,6 @@ def level_rows(student: Student, rank: Choice, level: Choice, choices: Choices, 
     return rows
 
 
-def _row(student: Student, choice: str, subset: str, told: Row) -> Row:
+def _row(student: Scoring, choice: str, subset: str, told: Row) -> Row:
     found: Row = {"policy": student.name, "choice": choice, "decisions_of": subset}
     return dict.fromkeys(FIDELITY.names) | found | told

@@ -46,12 +46,25 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
     return policy.load_policy(path, problem)
 
 
-def show(path: str | Path) -> str:
-    """A student's file as readable text with units.
+def show(
+    path: str | Path, decisions: Path | None = None, trace: Path | None = None, workloads: Path | None = None
+) -> str:
+    """A student's file as readable text with units, and what each of its pieces is worth.
+
+    Args:
+        path: the student.
+        decisions: a log, to tell how often each rule fires; without one that is left out.
+        trace, workloads: whose validation episodes tell the cost without it; without them that is left out.
 
     Raises:
-        ClearschedError: see `load_policy`.
+        ClearschedError: see `load_policy`; a log or data of another problem; one of trace and workloads alone.
     """
     from clearsched.scorers.text import render
 
-    return render(load_policy(path))
+    policy = load_policy(path)
+    text = render(policy)
+    if decisions is None and trace is None and workloads is None:
+        return text
+    from clearsched.students.reading.show import worth
+
+    return text + "\n" + worth(policy, decisions, trace, workloads)

@@ -51,3 +51,17 @@ def show(
     from clearsched import students
 
     typer.echo(students.show(path, decisions, trace, workloads))
+
+
+@app.command()
+def explain(
+    path: StudentFile,
+    decisions: DecisionsFile,
+    episode: Annotated[int, typer.Option(help="Episode of the log.")],
+    decision: Annotated[int, typer.Option(help="Decision of the episode.")],
+    split: Annotated[str, typer.Option(help="Split of the log: train or validation.")] = "validation",
+) -> None:
+    """Say why a student decides as it does: why A and not B, the teacher's choice, what would flip it."""
+    from clearsched import students
+
+    typer.echo(students.explain(path, decisions, episode, decision, split), nl=False)

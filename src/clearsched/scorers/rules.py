@@ -58,7 +58,7 @@ class RuleList:
         ]
         if not self.ties:
             return Packed(trees=pack([compile_rules(rules)], len(names), where))
-        plus = [(column[name], weight) for name, weight in self._tie_weights]
+        plus = [(column[name], weight) for name, weight in self.tie_weights]
         steps = [
             {"conditions": conditions, "of": NO_COLUMN, "terms": 0, "value": _apart(value), "plus": plus}
             for conditions, value in rules
@@ -75,7 +75,7 @@ class RuleList:
         return replace(self, shares=tuple(np.round(counts / max(len(features), 1), 4).tolist()))
 
     @property
-    def _tie_weights(self) -> list[tuple[str, float]]:
+    def tie_weights(self) -> list[tuple[str, float]]:
         """Each tie's feature and its weight in the score: far less than what lies between two rules."""
         return [
             (tie.removeprefix(MOST), (1.0 if tie.startswith(MOST) else -1.0) * FINER**place)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from clearsched.problems.problem import Problem
     from clearsched.scorers.policy import ScoredPolicy
 
-__all__ = ["fit", "load_policy", "show"]
+__all__ = ["explain", "fit", "load_policy", "show"]
 
 
 def fit(
@@ -68,3 +68,14 @@ def show(
     from clearsched.students.reading.show import worth
 
     return text + "\n" + worth(policy, decisions, trace, workloads)
+
+
+def explain(path: str | Path, decisions: Path, episode: int, decision: int, split: str = "validation") -> str:
+    """A logged decision in words: why the student answers A and not B, what the teacher chose, what would flip it.
+
+    Raises:
+        ClearschedError: see `load_policy`; a log of another problem or version, or without that decision.
+    """
+    from clearsched.students.reading.explaining import explain as tell
+
+    return tell(load_policy(path), decisions, split, episode, decision)

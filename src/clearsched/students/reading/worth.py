@@ -123,9 +123,8 @@ def table(policy: ScoredPolicy, found: Sequence[Worth], bench: Bench | None) -> 
     if not lines:
         return []
     told = [
-        "What each piece is worth. Fires: share of the candidates for which it speaks; answers: of the decisions with "
-        "two answers",
-        "or more, those whose answer it gave; changes: those with another answer without it.",
+        "What each piece is worth. Fires: share of the candidates for which it speaks; answers: of the decisions with",
+        "two answers or more, those whose answer it gave; changes: those with another answer without it.",
     ]
     if bench is not None:
         objective = bench.instance.objective

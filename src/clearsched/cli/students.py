@@ -65,3 +65,16 @@ def explain(
     from clearsched import students
 
     typer.echo(students.explain(path, decisions, episode, decision, split), nl=False)
+
+
+@app.command()
+def verify(
+    path: StudentFile,
+    decisions: Annotated[Path | None, typer.Option(help="Decision log: what features can be.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Job profiles, to measure the longest wait.")] = None,
+    workloads: Annotated[Path | None, typer.Option(help="Episodes, of which the validation ones are run.")] = None,
+) -> None:
+    """Look for dead rules and contradictions; prove which way scores go; tell how long a candidate may wait."""
+    from clearsched import students
+
+    typer.echo(students.verify(path, decisions, trace, workloads), nl=False)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from clearsched.problems.problem import Problem
     from clearsched.scorers.policy import ScoredPolicy
 
-__all__ = ["explain", "fit", "load_policy", "show"]
+__all__ = ["explain", "fit", "load_policy", "show", "verify"]
 
 
 def fit(
@@ -79,3 +79,21 @@ def explain(path: str | Path, decisions: Path, episode: int, decision: int, spli
     from clearsched.students.reading.explaining import explain as tell
 
     return tell(load_policy(path), decisions, split, episode, decision)
+
+
+def verify(
+    path: str | Path, decisions: Path | None = None, trace: Path | None = None, workloads: Path | None = None
+) -> str:
+    """What can be proved of a student: dead rules, contradictions, which way scores go, how long a candidate may wait.
+
+    Args:
+        path: the student.
+        decisions: a log, which tells what features can be; without one all numbers count.
+        trace, workloads: whose validation episodes tell the longest wait; without them it is not measured.
+
+    Raises:
+        ClearschedError: see `show`.
+    """
+    from clearsched.students.verification.verify import verify as tell
+
+    return tell(load_policy(path), decisions, trace, workloads)

@@ -42,6 +42,7 @@ class Verdict:
         holds: None: neither proved nor refuted.
         pair: float32[2, F], where it does not hold: two rows, the second with more of the feature.
         scores: of those rows.
+        held: columns of the other features whose values matter for it.
     """
 
     feature: int
@@ -49,6 +50,7 @@ class Verdict:
     holds: bool | None
     pair: np.ndarray | None = None
     scores: tuple[float, float] = (0.0, 0.0)
+    held: tuple[int, ...] = ()
 
 
 class Pair(NamedTuple):
@@ -56,6 +58,13 @@ class Pair(NamedTuple):
 
     region: Region
     gain: float
+
+
+class Found(NamedTuple):
+    """Two rows, and the columns of the other features whose values matter."""
+
+    rows: np.ndarray
+    held: tuple[int, ...]
 
 
 class Undecided(Exception):
@@ -76,34 +85,36 @@ def monotone(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequ
         return Verdict(feature, direction, True)
     try:
         if isinstance(scorer, RuleList):
-            rows = _of_rules(scorer, feature, direction, box)
+            found = _of_rules(scorer, feature, direction, box)
         elif isinstance(scorer, TreeSum):
-            rows = _of_trees(scorer, feature, direction, box)
+            found = _of_trees(scorer, feature, direction, box)
         elif _by_sign(scorer, names[feature], direction):
-            rows = None
+            found = None
         else:
             raise Undecided
     except (Undecided, TooManyCells):
-        rows = _searched(scorer, feature, direction, box, names)
-        if rows is None:
+        found = _searched(scorer, feature, direction, box, names)
+        if found is None:
             return Verdict(feature, direction, None)
-    if rows is None:
+    if found is None:
         return Verdict(feature, direction, True)
-    low, high = scorer.scores(rows, names).tolist()
-    return Verdict(feature, direction, False, rows, (low, high))
+    low, high = scorer.scores(found.rows, names).tolist()
+    return Verdict(feature, direction, False, found.rows, (low, high), found.held)
 
 
-def _pair(region: Region, box: Box, feature: int, low: float, high: float) -> np.ndarray:
-    """float32[2, F]: two rows of a region of the other features."""
+def _pair(region: Region, box: Box, feature: int, low: float, high: float) -> Found:
+    """Two rows of a region of the other features."""
     rows = np.tile(a_row(region, box), (2, 1))
     rows[:, feature] = low, high
-    return rows
+    start = whole_region(box)
+    narrower = (region.low > start.low) | (region.high < start.high)
+    return Found(rows, tuple(f for f in np.flatnonzero(narrower).tolist() if f != feature))
 
 
 # Rules --------------------------------------------------------------------------------------------------------------
 
 
-def _of_rules(scorer: RuleList, feature: int, direction: int, box: Box) -> np.ndarray | None:
+def _of_rules(scorer: RuleList, feature: int, direction: int, box: Box) -> Found | None:
     """Two rows that say no; None where there are none. The regions of the rules are held against each other."""
     split = cells([rule.conditions for rule in scorer.rules], box)
     regions = [region for part in split for region in part]
@@ -122,7 +133,7 @@ def _of_rules(scorer: RuleList, feature: int, direction: int, box: Box) -> np.nd
     return _of_ties(scorer, feature, direction, box, regions)
 
 
-def _of_ties(scorer: RuleList, feature: int, direction: int, box: Box, regions: Sequence[Region]) -> np.ndarray | None:
+def _of_ties(scorer: RuleList, feature: int, direction: int, box: Box, regions: Sequence[Region]) -> Found | None:
     """Among the rows of one rule the ties decide."""
     weight = dict(scorer.tie_weights).get(scorer.names[feature], 0.0)
     if weight * direction >= 0:
@@ -143,7 +154,7 @@ def _of_ties(scorer: RuleList, feature: int, direction: int, box: Box, regions: 
 # Trees --------------------------------------------------------------------------------------------------------------
 
 
-def _of_trees(scorer: TreeSum, feature: int, direction: int, box: Box) -> np.ndarray | None:
+def _of_trees(scorer: TreeSum, feature: int, direction: int, box: Box) -> Found | None:
     """Two rows that say no: at a threshold the trees that ask for it change, and all others add the same."""
     trees = scorer.trees
     marks = sorted({mark for tree in trees for mark in _marks(tree, feature, box)})
@@ -234,7 +245,7 @@ def _by_sign(scorer: Scorer, name: str, direction: int) -> bool:
     return False
 
 
-def _searched(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequence[str]) -> np.ndarray | None:
+def _searched(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequence[str]) -> Found | None:
     """Two rows that say no, among pairs drawn from the box; None where none of them does."""
     generator = np.random.default_rng([feature, 1 + direction])
     low = np.where(np.isfinite(box.low), box.low, -1e3)
@@ -248,4 +259,7 @@ def _searched(scorer: Scorer, feature: int, direction: int, box: Box, names: Seq
     below[:, feature], above[:, feature] = ends.T
     gain = direction * (scorer.scores(above, names) - scorer.scores(below, names))
     wrong = np.flatnonzero((gain < 0) & (below[:, feature] < above[:, feature]))
-    return np.stack([below[wrong[0]], above[wrong[0]]]) if len(wrong) else None
+    if not len(wrong):
+        return None
+    others = tuple(place for place, name in enumerate(names) if name in scorer.used and place != feature)
+    return Found(np.stack([below[wrong[0]], above[wrong[0]]]), others)

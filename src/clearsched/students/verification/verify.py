@@ -59,9 +59,8 @@ def lines_of(policy: ScoredPolicy, logged: dict[str, Choices], bench: Bench | No
     else:
         lines.append("Over all numbers: without a decision log nothing is known of what features can be.")
     for choice in policy.problem.choices:
-        lines += ["", f"{choice.name}:", *(f"  {line}" for line in _structure(policy, choice, logged))]
-    lines += [f"  {line}" if line else "" for line in ["", *_monotone(policy, logged)]]
-    return [*lines, "", *_waiting(policy, logged, bench)]
+        lines += ["", f"{choice.question}", "", *(f"  {line}" for line in _structure(policy, choice, logged))]
+    return [*lines, "", *_monotone(policy, logged), "", *_waiting(policy, logged, bench)]
 
 
 def _box(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> tuple[Box, tuple[str, ...]]:
@@ -106,36 +105,28 @@ def _monotone(policy: ScoredPolicy, logged: dict[str, Choices]) -> list[str]:
         return ["It asks for no feature that has a direction."]
     names = _box(policy, policy.rank, logged)[1]
     units = {feature.name: feature.unit for feature in policy.rank.features}
-    asked = [name for name in names if name in policy.scorers[policy.rank.name].used]
-    lines = ["Which way scores go:"]
+    lines = ["Which way scores go:", ""]
     for name, verdict in found:
         claim = f"more {name} never {'lowers' if verdict.direction > 0 else 'raises'} the score"
         if verdict.holds:
-            lines.append(f"{claim}: proved")
+            lines.append(f"  {claim}: proved")
         elif verdict.holds is None:
-            lines.append(f"{claim}: not proved; none of {PAIRS:,} pairs of rows says no")
+            lines.append(f"  {claim}: not proved; none of {PAIRS:,} pairs of rows says no")
         else:
-            lines += [f"{claim}: no", *_counterexample(name, verdict, names, asked, units)]
+            lines += [f"  {claim}: no", *_counterexample(name, verdict, names, units)]
     return lines
 
 
-def _counterexample(
-    name: str, verdict: Verdict, names: Sequence[str], asked: Sequence[str], units: dict[str, str]
-) -> list[str]:
+def _counterexample(name: str, verdict: Verdict, names: Sequence[str], units: dict[str, str]) -> list[str]:
     assert verdict.pair is not None
     low, high = (float(row[verdict.feature]) for row in verdict.pair)
     less, more = verdict.scores
-    others = [
-        f"{other} {valued(float(verdict.pair[0][list(names).index(other)]), units[other])}"
-        for other in asked
-        if other != name
-    ]
-    text = (
-        f"{name} {valued(low, units[name], high)} has the score {less:.6g}, {valued(high, units[name], low)} {more:.6g}"
-    )
+    others = [f"{names[f]} {valued(float(verdict.pair[0][f]), units[names[f]])}" for f in verdict.held]
+    text = f"{name} {valued(low, units[name], high)} has the score {less:.6g}, "
+    text += f"{valued(high, units[name], low)} {more:.6g}"
     if others:
         text += f"; at {', '.join(others)}"
-    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="      ")
 
 
 def _waiting(policy: ScoredPolicy, logged: dict[str, Choices], bench: Bench | None) -> list[str]:
@@ -178,7 +169,7 @@ def _proved(policy: ScoredPolicy, rule: AgeRule | None) -> str:
     )
     none = "" if rule.above_none or not policy.none else " None of these may still be answered: that is not excluded."
     return (
-        f"Proved: from {rank.age} {age} on a {ready}candidate has a higher score than every one of a younger {who}{order}. "
+        f"Proved: from {rank.age} {age} on a {ready}candidate has a higher score than those of younger {who}s{order}. "
         f"So it is chosen at the latest when those have no {ready}candidate left, provided that decisions go on being "
         f"asked, offer it, and give each choice something.{none}"
     )

@@ -33,7 +33,7 @@ class Wait(NamedTuple):
 def longest_wait(compiled: Compiled, instance: Instance, episodes: Sequence[Episode], rank: Choice) -> Wait:
     """The longest time that a group had a ready candidate, none of its candidates served, and none chosen.
 
-    It is seen at decisions: a wait lasts from the first one that sees it to the one that ends it, or the last that does.
+    It is seen at decisions: a wait lasts from the first one that sees it to the one that ends it.
     """
     longest = Wait(0.0, -1, -1, 0.0)
     names = [feature.name for feature in rank.features]

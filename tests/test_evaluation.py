@@ -362,7 +362,8 @@ def test_text_of_dag_jobs_to_the_byte() -> None:
     ]
     table = comparison.compare(DAG_JOBS, runs, "capped_srpt", BOOTSTRAP)
     rows = [
-        {"policy": "rule_list", "choice": choice, "decisions_of": of, "decisions": 1234, "top1": 0.5}
+        {"policy": "rule_list", "choice": choice, "decisions_of": of, "part": "whole"}
+        | {"decisions": 1234, "trivial": 5, "top1": 0.5}
         | {"same_group": 0.75 if choice == "stage" else None, "level_error": None if choice == "stage" else 0.5}
         for choice, of in (("stage", "all"), ("stage", "kept_local"), ("limit", "real"))
     ]
@@ -385,14 +386,15 @@ tuned capped SRPT  heuristic  p=0.4, m=3  argmax    11.00  10.00 to 12.00       
 
 * teacher: 6.8 % below tuned capped SRPT (95 % CI 4.5 to 9.1): wins
 
-Fidelity to the teacher on its logged held-out decisions with two candidates or more \
-(kept local: the freed executor stays on its job):
+Fidelity to the teacher on its logged held-out decisions with two answers or more (kept local: the freed executor
+stays on its job). First: the student's first choice is the teacher's. Error: mean distance of the limits
+(executors).
 
-student    choice  decisions of  decisions  first choice  same job  limit error (executors)
----------  ------  ------------  ---------  ------------  --------  -----------------------
-rule list  stage   all               1,234        50.0 %    75.0 %                        -
-rule list  stage   kept local        1,234        50.0 %    75.0 %                        -
-rule list  limit   real              1,234        50.0 %         -                     0.50
+student    choice  decisions of  decisions   first  same job  error
+---------  ------  ------------  ---------  ------  --------  -----
+rule list  stage   all               1,234  50.0 %    75.0 %      -
+rule list  stage   kept local        1,234  50.0 %    75.0 %      -
+rule list  limit   real              1,234  50.0 %         -   0.50
 """
     )
 
@@ -411,7 +413,8 @@ def test_text_of_a_problem_with_other_measures() -> None:
     runs = shop_runs()
     table = comparison.compare(SHOP, runs, "first", BOOTSTRAP)
     rows = [
-        {"policy": "rule_list", "choice": "order", "decisions_of": of, "decisions": 9, "top1": 0.5}
+        {"policy": "rule_list", "choice": "order", "decisions_of": of, "part": "whole"}
+        | {"decisions": 9, "trivial": 0, "top1": 0.5}
         for of in ("all", "none")
     ]
     faithful = FIDELITY.empty_table().from_pylist(rows, schema=FIDELITY)
@@ -429,8 +432,8 @@ def test_text_of_a_problem_with_other_measures() -> None:
     late = block[block.index(titles[1]) + 2 :]
     assert late[0].split() == ["policy", "late", "CI", "worst", "episode"]
     assert late[2].split()[-1] == "0.200" and late[2].startswith("teacher")
-    assert "(none: rest):" in "\n".join(lines)
-    assert lines[-4].split() == ["student", "choice", "decisions", "of", "decisions", "first", "choice"]
+    assert "(none: rest)." in "\n".join(lines)
+    assert lines[-4].split() == ["student", "choice", "decisions", "of", "decisions", "first"]
     assert lines[-1].split() == ["rule", "list", "order", "none", "9", "50.0", "%"]
 
 
@@ -443,7 +446,8 @@ def test_three_or_four_digits_matter(largest: float, places: int) -> None:
 
 def test_metrics_are_told_by_measure() -> None:
     table = comparison.compare(SHOP, shop_runs(), "first", BOOTSTRAP)
-    row = {"policy": "rule_list", "choice": "order", "decisions_of": "all", "decisions": 9, "top1": 1 / 3}
+    row = {"policy": "rule_list", "choice": "order", "decisions_of": "all", "part": "whole", "decisions": 9}
+    row |= {"trivial": 0, "top1": 1 / 3}
     found = metrics(table, FIDELITY.empty_table().from_pylist([row], schema=FIDELITY))
     assert found["large"] == {
         "gain": 0.3, "ci_low": 0.3, "ci_high": 0.3, "difference_percent": -40.0, "late_share": 0.25, "power_kw": 30.0
@@ -527,11 +531,6 @@ def test_policies_are_loaded_by_name_or_file(tmp_path: Path, monkeypatch: pytest
     assert policies.load_policy(SHOP, tmp_path / "rule_list.json").name == "rule_list"
 
 
-def test_first_best_takes_the_first_of_equals() -> None:
-    scores = np.array([1.0, 2.0, 2.0, 5.0, 0.0, 0.0])
-    assert fidelity.first_best(scores, np.array([0, 3, 4, 6])).tolist() == [1, 3, 4]
-
-
 def test_executor_lanes_are_possible() -> None:
     tasks = np.array(
         [
@@ -599,7 +598,11 @@ def test_rank_fidelity_counts_none_as_an_answer() -> None:
 
     def rows(scores: list[float], none: bool) -> dict[str, tuple[int, float, float]]:
         found = fidelity.rank_rows(student(scores, none=none), RANK, decisions)
-        return {row["decisions_of"]: (row["decisions"], row["top1"], row["same_group"]) for row in found}
+        return {
+            row["decisions_of"]: (row["decisions"], row["top1"], row["same_group"])
+            for row in found
+            if row["part"] == "whole"
+        }
 
     # The second decision is answered by row 2, of the same group as row 3; the third by none, as no score is above 0.
     assert rows([2, 1, 3, 1, 0, 0, 0, 1], True) == {
@@ -617,8 +620,9 @@ def test_rank_fidelity_counts_none_as_an_answer() -> None:
     }
 
 
-def test_without_a_candidate_that_keeps_and_without_none_there_is_one_row() -> None:
+def test_without_a_candidate_that_keeps_and_without_none_there_is_one_part() -> None:
     plain = RANK._replace(keeps="", kept="", group="")
     decisions = logged(np.zeros((2, 2), np.float32), [0, 2], [1], [3, 4], [0, 0])
-    (row,) = fidelity.rank_rows(student([1.0, 2.0]), plain, decisions)
+    row, one = fidelity.rank_rows(student([1.0, 2.0]), plain, decisions)
+    assert (one["part"], one["decisions"], one["top1"]) == ("one", 1, 1.0)
     assert (row["decisions_of"], row["decisions"], row["top1"], row["same_group"]) == ("all", 1, 1.0, None)

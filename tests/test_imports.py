@@ -13,7 +13,7 @@ SETTINGS = "settings of a stage or problem"
 FLOORS = (
     ("clearsched", "clearsched.registration"),
     ("clearsched.errors",),
-    ("clearsched.files",),
+    ("clearsched.files", "clearsched.layout", "clearsched.evaluation.statistics"),
     ("clearsched.imports",),
     ("clearsched.section",),
     ("clearsched.registry",),

@@ -1,7 +1,8 @@
 """A rule list that locks the cluster in one of 300 streams, in the folder `shared` beside the repository.
 
 Executors wait in jobs for stages that are not ready, nobody asks about them again, and they make the jobs look so
-loaded that their ready stages are never chosen. The 300 streams are those of `benchmarks/lock.py`; all of them run there.
+loaded that their ready stages are never chosen. The 300 streams are those of `benchmarks/lock.py`; all of them run
+there.
 """
 
 from __future__ import annotations

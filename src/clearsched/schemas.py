@@ -172,10 +172,29 @@ FIDELITY = pa.schema(
             "",
             "all; those that kept what there was, by the problem's name for it; real (the others); none (of these)",
         ),
+        field(
+            "part",
+            pa.string(),
+            "",
+            "whole; none (or not), keep (or change), group, one (of it), each with the teacher's answers before it",
+        ),
         field("decisions", pa.int64(), "decisions", "non-trivial decisions counted (two answers or more)"),
+        field("trivial", pa.int64(), "decisions", "decisions of the same kind with one answer, which are left out"),
         field("top1", pa.float64(), "", "share in which the student's first choice is the teacher's", True),
+        field("top3", pa.float64(), "", "share in which the teacher's choice is among the student's first three", True),
         field("same_group", pa.float64(), "", "share in which both choose from the same group of near ties", True),
+        field("mean_rank", pa.float64(), "", "mean place of the teacher's choice in the student's order, from 1", True),
+        field("kendall_tau", pa.float64(), "", "mean over decisions of Kendall's tau-b of both scores, -1 to 1", True),
+        field(
+            "regret", pa.float64(), "", "mean of 1 - teacher's probability of the answer over that of its best", True
+        ),
         field("level_error", pa.float64(), "the choice's", "mean absolute difference of the levels", True),
+        field(
+            "complexity", pa.int64(), "", "conditions and numbers to read; of a part: that can tell its answers", True
+        ),
+        field("cost_percent", pa.float64(), "%", "of the teacher's objective more with the student's answers", True),
+        field("cost_low", pa.float64(), "%", "lower end of its paired interval", True),
+        field("cost_high", pa.float64(), "%", "upper end of its paired interval", True),
     ]
 )
 

@@ -18,6 +18,8 @@ from clearsched.cli.options import (
     WorkloadsFile,
 )
 
+StudentFile = Annotated[Path, typer.Argument(help="A student's JSON file.")]
+
 app = typer.Typer(name="students", help="Policies that a person can read.", no_args_is_help=True)
 
 
@@ -47,11 +49,16 @@ def fit(
 
 
 @app.command()
-def show(path: Annotated[Path, typer.Argument(help="A student's JSON file.")]) -> None:
-    """Print a student as rules with units."""
+def show(
+    path: StudentFile,
+    decisions: Annotated[Path | None, typer.Option(help="Decision log, to tell how often each rule fires.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Job profiles, to tell what it costs without each rule.")] = None,
+    workloads: Annotated[Path | None, typer.Option(help="Episodes, of which the validation ones are run.")] = None,
+) -> None:
+    """Print a student as rules with units; with a log and data also what each rule is worth."""
     from clearsched import students
 
-    typer.echo(students.show(path))
+    typer.echo(students.show(path, decisions, trace, workloads))
 
 
 class Split(StrEnum):
@@ -79,3 +86,30 @@ def patch(
 
     for file in students.patch(path, patches, trace, workloads, split.value, out, typer.echo):
         typer.echo(str(file))
+
+
+@app.command()
+def explain(
+    path: StudentFile,
+    decisions: DecisionsFile,
+    episode: Annotated[int, typer.Option(help="Episode of the log.")],
+    decision: Annotated[int, typer.Option(help="Decision of the episode.")],
+    split: Annotated[str, typer.Option(help="Split of the log: train or validation.")] = "validation",
+) -> None:
+    """Say why a student decides as it does: why A and not B, the teacher's choice, what would flip it."""
+    from clearsched import students
+
+    typer.echo(students.explain(path, decisions, episode, decision, split), nl=False)
+
+
+@app.command()
+def verify(
+    path: StudentFile,
+    decisions: Annotated[Path | None, typer.Option(help="Decision log: what features can be.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Job profiles, to measure the longest wait.")] = None,
+    workloads: Annotated[Path | None, typer.Option(help="Episodes, of which the validation ones are run.")] = None,
+) -> None:
+    """Look for dead rules and contradictions; prove which way scores go; tell how long a candidate may wait."""
+    from clearsched import students
+
+    typer.echo(students.verify(path, decisions, trace, workloads), nl=False)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from clearsched import schemas
+from clearsched.decisions.parts import WHOLE
 from clearsched.evaluation import TABLE, comparison, rollouts, seeds, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.policies import load_policies, reference_policy
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
+from clearsched.problems.problem import Problem
 from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, write_table
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ def evaluate(
     compared = comparison.compare(problem, runs, reference, bootstrap, bounds)
     learned = [policy for policy in policies if policy.kind == "student"]
     faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
+    if params.evaluation.part_costs:
+        faithful = with_costs(faithful, problem, learned, teacher, instance, episodes, bootstrap)
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
     files |= {f"students/{path.name}": path for path in students}
     files |= {f"search/{path.name}": path for path in searched}
@@ -79,6 +83,33 @@ def evaluate(
     write_text(out_dir / TABLE, text.render(problem, compared, found, faithful, setting, bootstrap, together))
 
 
+def with_costs(
+    faithful: pa.Table,
+    problem: Problem,
+    students: Sequence[Any],
+    teacher: Path,
+    instance: Any,
+    episodes: Sequence[Any],
+    bootstrap: comparison.Bootstrap,
+) -> pa.Table:
+    """The table of fidelity with what a student's answers to each part cost in closed loop."""
+    from clearsched.evaluation.part_costs import LEVEL, part_costs  # it brings torch
+    from clearsched.teacher import load_policy as load_teacher
+
+    rows, by = faithful.to_pylist(), {student.name: student for student in students}
+    forms = {choice.name: choice.form for choice in problem.choices}
+    asked: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        if row["decisions_of"] == "all" and (forms[row["choice"]] == LEVEL or row["part"] != WHOLE):
+            asked[row["policy"], LEVEL if row["part"] == WHOLE else row["part"]] = row
+    expert = load_teacher(teacher)
+    for name, student in by.items():
+        own = [part for policy, part in asked if policy == name]
+        for part, cost in part_costs(expert, student, instance, episodes, own, bootstrap).items():
+            asked[name, part] |= {"cost_percent": cost.mean, "cost_low": cost.low, "cost_high": cost.high}
+    return pa.Table.from_pylist(rows, schema=FIDELITY)
+
+
 def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
     """What `dvc metrics show` prints, by policy: mean of each compared measure in its unit, fidelity as shares."""
     result: dict[str, Any] = {}
@@ -91,8 +122,8 @@ def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
             if row["from_bound_percent"] is not None:
                 told["from_bound_percent"] = _rounded(row["from_bound_percent"])
     for row in faithful.to_pylist():
-        if row["decisions_of"] == "all":
-            for name in ("top1", "same_group", "level_error"):
+        if row["decisions_of"] == "all" and row["part"] == WHOLE:
+            for name in ("top1", "same_group", "regret", "level_error"):
                 if row[name] is not None:
                     result[row["policy"]][f"{row['choice']}_{name}"] = round(row[name], 4)
     return result

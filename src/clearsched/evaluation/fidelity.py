@@ -2,44 +2,40 @@
 
 It is measured on logged held-out decisions and is another axis than quality: candidates of one group are near ties, so
 *same group* is reported beside *first choice*, and trivial decisions (one answer) are left out, since everybody gets
-them right.
+them right. Each choice is told as a whole and in parts (`decisions.parts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from clearsched.problems.problem import Choice, Problem, level_of
+from clearsched.decisions.answers import Scoring, level_answers, rank_places, rank_scores
+from clearsched.decisions.ordering import kendall_tau, least_of, most_of, places, regret
+from clearsched.decisions.parts import BINARY, WHOLE, Part, parts, varying, whole
+from clearsched.problems.problem import Choice, Problem
 from clearsched.schemas import FIDELITY
+from clearsched.scorers.places import places_of
 
 if TYPE_CHECKING:
     from clearsched.decisions.choices import Choices
 
+TOP = 3
+"""Of the student's order, in which the teacher's choice is looked for."""
 
-class Student(Protocol):
-    """What is asked for: scores of candidates and shares of the most, from rows of features."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def may_idle(self) -> bool: ...  # whether it may answer "none of these", which scores 0
-    def scores(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]; a row of none: 0
-    @property
-    def rounds_up(self) -> bool: ...
-    def level_share(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]
+Row = dict[str, Any]
 
 
 def fidelity_table(problem: Problem, students: Sequence[Any], decisions: Path, split: str, most: int) -> pa.Table:
-    """One row a student, choice and subset of the decisions of `split`, of schema FIDELITY.
+    """One row a student, choice, subset of the decisions of `split`, and part of a choice, of schema FIDELITY.
 
     Args:
         problem: what is scheduled.
-        students: each a `Student`.
+        students: each a `decisions.answers.Scoring`.
         decisions: the decision log.
         split: of the log.
         most: the largest level, the whole that shares are of.
@@ -61,19 +57,17 @@ def fidelity_table(problem: Problem, students: Sequence[Any], decisions: Path, s
 
 
 def subsets(rank: Choice, choice: Choice, choices: Choices) -> dict[str, np.ndarray]:
-    """bool[d] of the non-trivial decisions: all, and where the problem has such ones those that kept what there was,
-    those that took none of the candidates, and the real choices, which are the others.
+    """bool[d] of the decisions: all, and where the problem has such ones those that kept what there was, those that
+    took none of the candidates, and the real choices, which are the others. Trivial ones are among them.
     """
-    matters = ~choices.trivial
-    none = np.zeros(len(matters), bool)
-    if choice.form == "rank":
-        none = matters & choices.is_none[choices.chosen]
-    found = {"all": matters}
+    everything = np.ones(len(choices.chosen), bool)
+    none = choices.is_none[choices.chosen] if choice.form == "rank" else ~everything
+    found = {"all": everything}
     names = [feature.name for feature in choice.features]
     if rank.keeps in names:
-        kept = matters & (choices.features[choices.chosen, names.index(rank.keeps)] > 0)
-        found |= {kept_name(rank): kept, "real": matters & ~kept & ~none}
-    return found | ({"none": none} if none.any() else {})
+        kept = choices.features[choices.chosen, names.index(rank.keeps)] > 0
+        found |= {kept_name(rank): kept, "real": ~kept & ~none}
+    return found | ({"none": none} if (none & ~choices.trivial).any() else {})
 
 
 def kept_name(rank: Choice) -> str:
@@ -81,70 +75,69 @@ def kept_name(rank: Choice) -> str:
     return (rank.kept.partition(":")[0] or "kept").replace(" ", "_")
 
 
-def rank_answers(student: Student, choices: Choices) -> np.ndarray:
-    """int64[d]: the row that the student answers, that of "none of these" where it is one and no score is above 0."""
-    scores = np.array(student.scores(choices.features), np.float64)
-    is_none = choices.is_none
-    may = np.bincount(choices.owner[is_none], minlength=len(choices.chosen))[choices.owner] > 0
-    if student.may_idle:
-        scores[may & ~is_none & ~(scores > 0.0)] = -np.inf
-    else:
-        scores[is_none] = -np.inf
-    return first_best(scores, choices.starts)
+def rank_rows(student: Scoring, rank: Choice, choices: Choices) -> list[Row]:
+    """The rows of a rank choice: a subset each, then a part each."""
+    scores, place = rank_scores(student, choices), rank_places(student, choices)
+    scorer = getattr(student, "scorers", {}).get(rank.name)
+    read = None if scorer is None else places_of(scorer)
+    rows = []
+    for name, of in subsets(rank, rank, choices).items():
+        told = _order(whole(choices, of), choices, scores, place, grouped=bool(rank.group))
+        told["complexity"] = None if scorer is None else scorer.complexity()
+        rows.append(_row(student, rank.name, name, told))
+    for part in parts(rank, choices):
+        told = _order(part, choices, scores, place)
+        if read is not None:
+            names = [feature.name for feature in rank.features]
+            told["complexity"] = sum(read[names[f]] for f in np.flatnonzero(varying(part, choices)))
+        rows.append(_row(student, rank.name, "all", told))
+    return rows
 
 
-def first_best(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """int64[d]: row of the highest score of each decision, the first one among equals.
+def _order(part: Part, choices: Choices, scores: np.ndarray, place: np.ndarray, *, grouped: bool = False) -> Row:
+    """What the student's order of the alternatives says; an alternative stands where the best of its rows does."""
+    count, told = int(part.starts[-1]), {"part": part.name, "decisions": len(part.chosen), "trivial": part.trivial}
+    if not len(part.chosen):
+        return told
+    best_place = least_of(place, part.of, count)
+    own = places(-best_place, part.starts)
+    answer = np.flatnonzero(own == 0)
+    told |= {
+        "top1": float((answer == part.chosen).mean()),
+        "regret": float(regret(most_of(choices.probability, part.of, count), answer, part.starts).mean()),
+    }
+    if grouped:
+        group = most_of(choices.group, part.of, count)
+        told["same_group"] = float((group[answer] == group[part.chosen]).mean())
+    if part.name in BINARY:  # the first choice says it all
+        return told
+    told |= {"top3": float((own[part.chosen] < TOP).mean()), "mean_rank": float((own[part.chosen] + 1).mean())}
+    theirs = most_of(choices.score, part.of, count)
+    tau = kendall_tau(most_of(scores, part.of, count), theirs, part.starts)
+    if np.isfinite(tau).any():
+        told["kendall_tau"] = float(np.nanmean(tau))
+    return told
 
-    Args:
-        scores: float64[n], decision after decision.
-        starts: int64[d + 1], first row of each decision, then n.
-    """
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    best = np.maximum.reduceat(scores, starts[:-1])
-    rows = np.flatnonzero(scores == best[owner])
-    _, first = np.unique(owner[rows], return_index=True)
-    return rows[first]
 
-
-def rank_rows(student: Student, rank: Choice, choices: Choices) -> list[dict[str, Any]]:
-    """The rows of a rank choice, a subset each."""
-    answer = rank_answers(student, choices)
-    same = answer == choices.chosen
-    same_group = choices.group[answer] == choices.group[choices.chosen]
-
-    def told(of: np.ndarray) -> dict[str, Any]:
-        return {"top1": _mean(same[of]), "same_group": _mean(same_group[of]) if rank.group else None}
-
-    return _rows(student, rank.name, subsets(rank, rank, choices), told)
-
-
-def level_rows(student: Student, rank: Choice, level: Choice, choices: Choices, most: int) -> list[dict[str, Any]]:
+def level_rows(student: Scoring, rank: Choice, level: Choice, choices: Choices, most: int) -> list[Row]:
     """The rows of a level choice; the candidates of its decisions are the levels from the first to the last allowed."""
-    first, last = choices.candidate[choices.starts[:-1]], choices.candidate[choices.starts[1:] - 1]
-    shares = student.level_share(choices.features[choices.starts[:-1]])
-    up = student.rounds_up
-    answers = [level_of(float(share), int(least), most, up=up) for share, least in zip(shares, first, strict=True)]
-    level_answered = np.minimum(np.array(answers, np.int64), last)
+    answered, starts = level_answers(student, choices, most), choices.starts[:-1]
     wanted = choices.candidate[choices.chosen]
-
-    def told(of: np.ndarray) -> dict[str, Any]:
-        distance = np.abs(level_answered - wanted)[of]
-        return {"top1": _mean((level_answered == wanted)[of]), "level_error": _mean(distance)}
-
-    return _rows(student, level.name, subsets(rank, level, choices), told)
-
-
-def _rows(
-    student: Student, choice: str, of: dict[str, np.ndarray], told: Callable[[np.ndarray], dict[str, Any]]
-) -> list[dict[str, Any]]:
-    return [
-        {"policy": student.name, "choice": choice, "decisions_of": name, "decisions": int(chosen.sum())}
-        | {"top1": None, "same_group": None, "level_error": None}
-        | told(chosen)
-        for name, chosen in of.items()
-    ]
+    lost = regret(choices.probability, starts + answered - choices.candidate[starts], choices.starts)
+    scorer = getattr(student, "scorers", {}).get(level.name)
+    rows = []
+    for name, of in subsets(rank, level, choices).items():
+        asked = of & ~choices.trivial
+        told: Row = {"part": WHOLE, "decisions": int(asked.sum()), "trivial": int((of & choices.trivial).sum())}
+        if asked.any():
+            told["top1"] = float((answered == wanted)[asked].mean())
+            told["level_error"] = float(np.abs(answered - wanted)[asked].mean())
+            told["regret"] = float(lost[asked].mean())
+        told["complexity"] = None if scorer is None else scorer.complexity()
+        rows.append(_row(student, level.name, name, told))
+    return rows
 
 
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
+def _row(student: Scoring, choice: str, subset: str, told: Row) -> Row:
+    found: Row = {"policy": student.name, "choice": choice, "decisions_of": subset}
+    return dict.fromkeys(FIDELITY.names) | found | told

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.evaluation.comparison import Bootstrap, Verdict
-from clearsched.evaluation.fidelity import kept_name
+from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import Summary
+from clearsched.layout import layout
 from clearsched.problems.problem import Measure, Problem
 from clearsched.search.safety import LIMIT
 
@@ -57,7 +58,7 @@ def render(
         *_other_measures(problem, rows, objective),
     ]
     if len(fidelity):
-        lines += ["", *_fidelity_lines(problem, fidelity.to_pylist())]
+        lines += ["", *fidelity_lines(problem, fidelity.to_pylist())]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -199,45 +200,5 @@ def _other_measures(problem: Problem, rows: list[Row], objective: Measure) -> It
         yield from layout(header, body, left=1)
 
 
-def _fidelity_lines(problem: Problem, rows: list[Row]) -> list[str]:
-    """Columns of what the problem has no word for are left out."""
-    rank = problem.choices[0]
-    level = next((choice for choice in problem.choices if choice.form == "level"), None)
-    header = ["student", "choice", "decisions of", "decisions", "first choice"]
-    header.append(f"same {rank.group}" if rank.group else "")
-    header.append(with_unit(f"{level.name} error", level.unit) if level else "")
-    body = []
-    for row in rows:
-        shares = ["-" if row[name] is None else f"{100 * row[name]:.1f} %" for name in ("top1", "same_group")]
-        error = "-" if row["level_error"] is None else f"{row['level_error']:.2f}"
-        cells = [label(problem, row["policy"]), row["choice"], row["decisions_of"].replace("_", " ")]
-        cells += [f"{row['decisions']:,}", shares[0], shares[1] if rank.group else "", error if level else ""]
-        body.append(cells)
-    subsets = {row["decisions_of"] for row in rows}
-    words = [rank.kept] if kept_name(rank) in subsets and rank.kept else []
-    words += [f"none: {rank.none}"] if "none" in subsets else []
-    return [
-        "Fidelity to the teacher on its logged held-out decisions with two candidates or more"
-        + (f" ({'; '.join(words)}):" if words else ":"),
-        "",
-        *layout(header, body, left=3),
-    ]
-
-
 def _ends(low: float, high: float, form: str) -> str:
     return f"{form.format(low)} to {form.format(high)}" if np.isfinite(low + high) else "-"
-
-
-def layout(header: Sequence[str], body: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Columns padded to their widest cell, the first `left` of them left-aligned, with a rule below the header.
-
-    A column without any entry is left out.
-    """
-    keep = [column for column in range(len(header)) if any(row[column] for row in body)]
-    widths = {column: max(len(row[column]) for row in [header, *body]) for column in keep}
-
-    def line(row: Sequence[str]) -> str:
-        cells = [f"{row[c]:<{widths[c]}}" if c < left else f"{row[c]:>{widths[c]}}" for c in keep]
-        return "  ".join(cells).rstrip()
-
-    return [line(header), "  ".join("-" * widths[c] for c in keep), *(line(row) for row in body)]

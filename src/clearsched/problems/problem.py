@@ -52,6 +52,9 @@ class Choice(NamedTuple):
     kept: str = ""  # rank: what tables call choosing that one, and what it means: "name: in words"
     group: str = ""  # rank: what near ties share, "job"; empty where candidates have no groups
     fair: tuple[tuple[str, float], ...] = ()  # level: an equal share of the most, as powers of features; empty: none
+    ready: str = ""  # rank: the feature, 0 or 1, of candidates that can start at once; empty where all can
+    served: str = ""  # rank: the feature above 0 for candidates that work is being done on; empty where there are none
+    age: str = ""  # rank: the feature that tells how long ago a candidate (its group) came; empty if there is none
 
 
 class Measure(NamedTuple):

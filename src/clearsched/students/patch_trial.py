@@ -11,7 +11,7 @@ from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance, Measure
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.safety import worst_ratio
-from clearsched.search.trials import trials
+from clearsched.search.trials import COST, END, trials
 from clearsched.students.patch_changes import Changes, changes_of
 
 TAIL = 0.95
@@ -71,7 +71,7 @@ def compare(
 def costs_and_ends(policy: Policy, instance: Instance, episodes: Sequence[Episode]) -> np.ndarray:
     """float64[2, episodes]: the cost of each episode, and when its last job ended, s."""
     with trials(instance, instance.objective) as runs:
-        found: np.ndarray = runs.costs_and_ends([policy], episodes)[:, 0]
+        found: np.ndarray = runs.outcomes([policy], episodes)[[COST, END], 0]
     return found
 
 

@@ -106,6 +106,20 @@ class TeacherPolicy:
         level = best(levels) if uniform is None else draw(softmax(levels), uniform[:, 1])
         return Weighed(Answers(candidate, np.where(candidate == NONE, 0, level + 1)), scores, levels)
 
+    def levels(self, observation: Any, candidate: np.ndarray) -> np.ndarray:
+        """int64[B]: the best level of each given candidate, 0 for none; what it is if another one answers the choice.
+
+        Args:
+            observation: the decisions.
+            candidate: int64[B], position among the decision's candidates, or NONE.
+        """
+        network = self.network
+        with torch.inference_mode():
+            batch = encode(network, observation)
+            rows = row_of(tensor(candidate, network), batch)
+            scores = network.score_levels(batch, network.embed(batch), rows).cpu().numpy()
+        return np.where(candidate == NONE, 0, best(scores) + 1)
+
     def _uniform(self, count: int, generators: Sequence[np.random.Generator] | None) -> np.ndarray | None:
         """float64[count, 2] in sampled mode."""
         if self.mode == "argmax":

@@ -83,6 +83,9 @@ class DagJobs:
                 keeps="job_is_source",
                 kept="kept local: the freed executor stays on its job",
                 group="job",
+                ready="stage_is_ready",
+                served="stage_executors",
+                age="job_age_s",
             ),
             Choice(
                 "limit",

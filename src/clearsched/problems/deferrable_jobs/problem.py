@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
     from clearsched.problems.deferrable_jobs.simulator.loop import Compiled
 
-START = Choice("start", "rank", "Which waiting job starts now?", FEATURES, none="start nothing now")
+START = Choice(
+    "start", "rank", "Which waiting job starts now?", FEATURES, none="start nothing now", age="job_waited_min"
+)
 
 MEASURES = (
     Measure("cost", "", "weighted cost of waits, missed deadlines and evictions", "cost"),

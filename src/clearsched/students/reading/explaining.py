@@ -1,0 +1,174 @@
+"""One logged decision in words: why the student answers A and not B, what the teacher did, what would flip it."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from clearsched.decisions.answers import level_answers, rank_places
+from clearsched.decisions.choices import Choices
+from clearsched.errors import ClearschedError
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.scorer import Scorer
+from clearsched.students.dataset import subset
+from clearsched.students.reading.flipping import DECISION, GROUP, Flip, Spread, smallest_flip, spread_of
+from clearsched.students.reading.reasons import against, for_it, level_reason, reached, valued
+from clearsched.students.reading.show import read_log
+
+WIDTH = 100
+
+
+def explain(policy: ScoredPolicy, decisions: Path, split: str, episode: int, decision: int) -> str:
+    """See `clearsched.students.explain`."""
+    logged, most = read_log(policy, decisions, split)
+    choices = logged[policy.rank.name]
+    place = find(choices, split, episode, decision, decisions)
+    spread = spread_of(choices)
+    told = Telling(policy, _only(choices, place), spread, most).sentences()
+    if policy.level is not None:
+        levels = logged[policy.level.name]
+        same = np.flatnonzero((levels.episode == episode) & (levels.decision == decision))
+        told += _level(policy, _only(levels, int(same[0])), most) if len(same) else []
+    return textwrap.fill(" ".join(told), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def find(choices: Choices, split: str, episode: int, decision: int, where: Path) -> int:
+    """The position of a decision.
+
+    Raises:
+        ClearschedError: it is not in the log; the line says what is.
+    """
+    of_episode = choices.episode == episode
+    if not of_episode.any():
+        known = np.unique(choices.episode)
+        raise ClearschedError(
+            f"{where}: no episode {episode} of the split {split!r}: it has {known[0]} to {known[-1]} there"
+        )
+    found = np.flatnonzero(of_episode & (choices.decision == decision))
+    if not len(found):
+        known = choices.decision[of_episode]
+        raise ClearschedError(
+            f"{where}: no decision {decision} in episode {episode}: it has {known.min()} to {known.max()}"
+        )
+    return int(found[0])
+
+
+def _only(choices: Choices, place: int) -> Choices:
+    return subset(choices, np.arange(len(choices.chosen)) == place)
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A decision of the rank choice and who answers it."""
+
+    policy: ScoredPolicy
+    decision: Choices
+    spread: Spread
+    most: int
+
+    def sentences(self) -> list[str]:
+        """The whole account but for the level."""
+        order = np.argsort(rank_places(self.policy, self.decision))
+        answer, teachers = int(order[0]), int(self.decision.chosen[0])
+        opening = [self._setting(), f"The student answers {self.name(answer)}{self._because(answer)}."]
+        if len(order) == 1:
+            return [*opening, "There is no other answer."]
+        other = teachers if teachers != answer else int(order[1])
+        return [*opening, *self._comparison(answer, other), self._teacher(answer), *self._flips(answer, teachers)]
+
+    def name(self, row: int) -> str:
+        """What a row is called: "stage 57 (job 12)"."""
+        rank = self.policy.rank
+        if self.decision.is_none[row]:
+            return f"none of these ({rank.none})"
+        told = f"{rank.name} {self.decision.candidate[row]}"
+        return f"{told} ({rank.group} {self.decision.group[row]})" if rank.group else told
+
+    def _setting(self) -> str:
+        rank, decision = self.policy.rank, self.decision
+        real = ~decision.is_none
+        groups = len(np.unique(decision.group[real]))
+        count = int(real.sum())
+        among = f"{count} candidate{'s' * (count != 1)}"
+        among += f" of {groups} {rank.group}{'s' * (groups != 1)}" if rank.group else ""
+        among += " and none of these" if not real.all() else ""
+        return (
+            f"Episode {decision.episode[0]}, decision {decision.decision[0]}, at {decision.time_s[0]:,.1f} s. "
+            f"{rank.question} There {'is' if count == 1 else 'are'} {among}."
+        )
+
+    @property
+    def _scorer(self) -> Scorer:
+        return self.policy.scorers[self.policy.rank.name]
+
+    def _because(self, row: int) -> str:
+        if self.decision.is_none[row]:
+            return ", since no candidate has a score above 0"
+        return f": {for_it(self._scorer, self.policy.rank, self.decision.features[row])}"
+
+    def _comparison(self, answer: int, other: int) -> list[str]:
+        rank, rows = self.policy.rank, self.decision.features
+        if self.decision.is_none[other]:
+            return ["None of these has the score 0, which is less."]
+        what = f"Not {self.name(other)}: {for_it(self._scorer, rank, rows[other])}"
+        if self.decision.is_none[answer]:
+            return [f"{what}."]
+        why = against(self._scorer, rank, rows[answer], rows[other])
+        return [f"{what}; {why}." if why else f"{what}."]
+
+    def _teacher(self, answer: int) -> str:
+        teachers, probability = int(self.decision.chosen[0]), self.decision.probability
+        if teachers == answer:
+            return f"The teacher chose the same (probability {probability[answer]:.2f})."
+        return (
+            f"The teacher chose {self.name(teachers)} (probability {probability[teachers]:.2f}; "
+            f"what the student answers: {probability[answer]:.2f})."
+        )
+
+    def _flips(self, answer: int, teachers: int) -> list[str]:
+        flip, exact = smallest_flip(self.policy, self.decision, self.spread)
+        if flip is None:
+            return ["No change of a single feature within what the log has seen gives another answer."]
+        how = "" if exact else " (found by search)"
+        told = [
+            f"The smallest change that flips it{how}: {self._change(flip)}, and {self.name(flip.answer)} is answered."
+        ]
+        if teachers not in (answer, flip.answer):
+            own, exact = smallest_flip(self.policy, self.decision, self.spread, teachers)
+            how = "" if exact else " (found by search)"
+            told.append(
+                f"For the teacher's choice{how}: {self._change(own)}."
+                if own
+                else "No single feature leads to the teacher's choice."
+            )
+        return told
+
+    def _change(self, flip: Flip) -> str:
+        feature = self.policy.rank.features[flip.feature]
+        belongs = self.spread.owner[flip.feature]
+        whose = self.name(int(flip.rows[0]))
+        if belongs == GROUP and self.policy.rank.group:
+            whose = f"{self.policy.rank.group} {self.decision.group[flip.rows[0]]}"
+        elif belongs == DECISION:
+            whose = "all candidates"
+        was = float(self.decision.features[flip.rows[0], flip.feature])
+        return (
+            f"{feature.name} of {whose} from {valued(was, feature.unit)} to {reached(flip.value, feature.unit)}, "
+            f"{flip.distance:.2g} of its deviations"
+        )
+
+
+def _level(policy: ScoredPolicy, decision: Choices, most: int) -> list[str]:
+    """What the student answers the choice of a level for the candidate that the teacher chose."""
+    level = policy.level
+    assert level is not None
+    answer, teachers = int(level_answers(policy, decision, most)[0]), int(decision.candidate[decision.chosen[0]])
+    least, last = int(decision.candidate[0]), int(decision.candidate[-1])
+    unit = f" {level.unit}" if level.unit else ""
+    reason = level_reason(policy.scorers[level.name], level, decision.features[0], {"most": most})
+    told = f"For the {policy.rank.name} that the teacher chose, of {least} to {last}{unit} the student gives {answer}"
+    same = "as the teacher does" if answer == teachers else f"the teacher {teachers}"
+    return [f"{told}{f' ({reason})' if reason else ''}, {same}."]

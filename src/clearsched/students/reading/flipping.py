@@ -1,0 +1,231 @@
+"""The smallest change of one feature that gives a decision another answer.
+
+A feature belongs to a row, to all rows of a group (of a job), or to all rows of the decision, as the log shows; it is
+changed for all of them at once, the other features stay. Small is told in deviations of the feature over the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from clearsched.compiled.trees import LEAF
+from clearsched.decisions.choices import Choices
+from clearsched.decisions.ordering import places
+from clearsched.problems.problem import Choice
+from clearsched.scorers.formula import WeightedSum
+from clearsched.scorers.pieces import firing
+from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.scorers.rules import RuleList
+from clearsched.scorers.scorer import Scorer
+from clearsched.scorers.steps import StepList
+from clearsched.scorers.ties import tie_weights
+from clearsched.scorers.trees import TreeSum
+
+GRID = 65
+"""Values between the least and the most of a feature that are tried where its effect has no thresholds."""
+
+HALVINGS = 40
+"""Of the interval in which such a feature flips the answer: to the last digit of a float32."""
+
+ROW, GROUP, DECISION = "row", "group", "decision"
+"""Whose a feature is."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What the log tells of the features of a choice, each an array [F]."""
+
+    low: np.ndarray
+    high: np.ndarray
+    deviation: np.ndarray
+    whole: np.ndarray  # bool: it takes whole numbers only
+    owner: tuple[str, ...]  # ROW, GROUP or DECISION
+
+
+class Flip(NamedTuple):
+    """A change that gives another answer."""
+
+    feature: int  # column
+    rows: np.ndarray  # of the decision, those that it is changed for
+    value: float  # that it becomes
+    answer: int  # row that is answered then
+    distance: float  # deviations
+
+
+def spread_of(choices: Choices) -> Spread:
+    """What a log tells of its features; rows of none have none."""
+    real = ~choices.is_none
+    rows, owner, group = choices.features[real], choices.owner[real], choices.group[real]
+    whole = np.all(rows == np.floor(rows), axis=0)
+    order = np.lexsort((group, owner))
+    differs = {
+        name: np.any((np.diff(rows[order], axis=0) != 0) & same[:, None], axis=0)
+        for name, same in (
+            (GROUP, (np.diff(owner[order]) == 0) & (np.diff(group[order]) == 0)),
+            (DECISION, np.diff(owner[order]) == 0),
+        )
+    }
+    belongs = np.where(~differs[DECISION], DECISION, np.where(~differs[GROUP], GROUP, ROW))
+    return Spread(
+        rows.min(axis=0), rows.max(axis=0), rows.std(axis=0, dtype=np.float64), whole, tuple(belongs.tolist())
+    )
+
+
+def smallest_flip(
+    policy: ScoredPolicy, decision: Choices, spread: Spread, wanted: int | None = None
+) -> tuple[Flip | None, bool]:
+    """The smallest change of one feature after which another row is answered; whether there is surely no smaller one.
+
+    Args:
+        policy: who answers.
+        decision: one decision of the rank choice.
+        spread: of the log's features: a feature stays within what the log has seen.
+        wanted: the row that is to be answered; None: any other one.
+    """
+    trial = _Trial(policy, decision, spread, wanted)
+    scorer, names = policy.scorers[policy.rank.name], names_of(policy.rank)
+    found: list[Flip] = []
+    exact = True
+    for feature in [names.index(name) for name in scorer.used]:
+        if not spread.deviation[feature] > 0:
+            continue
+        piecewise = is_piecewise(scorer, names[feature])
+        exact &= piecewise
+        for rows in trial.units(feature):
+            flip = trial.piecewise(feature, rows) if piecewise else trial.searched(feature, rows)
+            found += [flip] if flip else []
+    return min(found, key=lambda flip: (flip.distance, flip.feature), default=None), exact
+
+
+def is_piecewise(scorer: Scorer, name: str) -> bool:
+    """Whether the score is a straight line in a feature between thresholds, so that every crossing can be computed.
+
+    That holds of trees, of rules and their ties, of weights, and of steps but for the features of their caps.
+    """
+    if isinstance(scorer, StepList):
+        return name not in {step.of for step in scorer.steps} | {n for s in scorer.steps for t in s.below for n in t}
+    if isinstance(scorer, WeightedSum):
+        return name not in scorer.log_weights
+    return isinstance(scorer, RuleList | TreeSum)
+
+
+def slopes(scorer: Scorer, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    """float64[n]: how much the score of each row of float32[n, F] gains with one unit more of a feature."""
+    if isinstance(scorer, RuleList):
+        return np.full(len(rows), dict(tie_weights(scorer.ties)).get(name, 0.0))
+    if isinstance(scorer, WeightedSum):
+        return np.full(len(rows), float(scorer.weights.get(name, 0.0)))
+    if isinstance(scorer, StepList):
+        step = firing(scorer, rows, names)
+        return np.array([step.plus.get(name, 0.0) for step in scorer.steps])[step]
+    return np.zeros(len(rows))
+
+
+def thresholds(scorer: Scorer, name: str) -> np.ndarray:
+    """float32, sorted: what a feature is compared with; a row goes the one way below it and the other from it on."""
+    found: list[float] = []
+    if isinstance(scorer, RuleList):
+        found = [c.threshold for rule in scorer.rules for c in rule.conditions if scorer.names[c.feature] == name]
+    elif isinstance(scorer, StepList):
+        found = [c.threshold for step in scorer.steps for c in step.conditions if scorer.names[c.feature] == name]
+    elif isinstance(scorer, TreeSum):
+        found = [
+            float(threshold)
+            for tree in scorer.trees
+            for feature, threshold in zip(tree["feature"], tree["threshold"], strict=True)
+            if feature != LEAF and scorer.names[feature] == name
+        ]
+    return np.unique(np.array(found, np.float32))
+
+
+class _Trial:
+    """One decision, whose rows are changed and scored again."""
+
+    def __init__(self, policy: ScoredPolicy, decision: Choices, spread: Spread, wanted: int | None) -> None:
+        self.policy, self.decision, self.spread, self.wanted = policy, decision, spread, wanted
+        self.none = decision.is_none
+        self.rows = decision.features
+        self.scores = self._scored(self.rows)
+        self.answer = self._answer(self.scores)
+        self.rank: Choice = policy.rank
+
+    def _scored(self, rows: np.ndarray) -> np.ndarray:
+        scores = np.array(self.policy.scores(rows), np.float64)
+        if not self.policy.may_idle:
+            scores[np.isnan(rows).all(axis=1)] = -np.inf
+        return scores
+
+    def _answer(self, scores: np.ndarray) -> int:
+        return int(places(scores, np.array([0, len(scores)]), self.none).argmin())
+
+    def units(self, feature: int) -> Iterator[np.ndarray]:
+        """The sets of rows that have the feature together."""
+        real, belongs = np.flatnonzero(~self.none), self.spread.owner[feature]
+        if belongs == DECISION:
+            yield real
+        elif belongs == GROUP:
+            for group in np.unique(self.decision.group[real]).tolist():
+                yield real[self.decision.group[real] == group]
+        else:
+            yield from real[:, None]
+
+    def piecewise(self, feature: int, rows: np.ndarray) -> Flip | None:
+        """The smallest change across a threshold, or to where the score of a row crosses that of another one."""
+        names, scorer = names_of(self.rank), self.policy.scorers[self.rank.name]
+        marks = thresholds(scorer, names[feature])
+        begins = np.concatenate([[self.spread.low[feature]], marks]).astype(np.float32)
+        changed = self._changed(feature, rows, begins)
+        slope = slopes(scorer, names[feature], changed, names)
+        others = np.delete(self.scores, rows)
+        missing = others[None] - self._scored(changed)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            met = np.repeat(begins, len(rows))[:, None] + missing / slope[:, None]
+        met = met[np.isfinite(met)].astype(np.float32)
+        up, down = np.float32(np.inf), np.float32(-np.inf)
+        values = np.concatenate([marks, np.nextafter(marks, down), met, np.nextafter(met, up), np.nextafter(met, down)])
+        if self.spread.whole[feature]:
+            values = np.concatenate([np.floor(values), np.floor(values) + 1])
+        return self._first(feature, rows, values)
+
+    def searched(self, feature: int, rows: np.ndarray) -> Flip | None:
+        """The smallest change on a grid over what the log has seen, made smaller by halving."""
+        own = float(self.rows[rows[0], feature])
+        low, high = float(self.spread.low[feature]), float(self.spread.high[feature])
+        grid = np.concatenate([np.linspace(low, high, GRID), own + (high - low) * np.geomspace(1e-4, 1, GRID)])
+        grid = np.concatenate([grid, own - (high - low) * np.geomspace(1e-4, 1, GRID)])
+        if self.spread.whole[feature]:
+            grid = np.round(grid)
+        flip = self._first(feature, rows, grid)
+        if flip is None or self.spread.whole[feature]:
+            return flip
+        near, far = own, flip.value
+        for _ in range(HALVINGS):
+            middle = (near + far) / 2
+            found = self._first(feature, rows, np.array([middle]))
+            near, far, flip = (near, middle, found) if found else (middle, far, flip)
+        return flip
+
+    def _changed(self, feature: int, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """float32[values x rows, F]: the rows with each value of a feature."""
+        changed = np.tile(self.rows[rows], (len(values), 1))
+        changed[:, feature] = np.repeat(values, len(rows))
+        return changed
+
+    def _first(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Flip | None:
+        """The nearest of some values that flips the answer."""
+        own, spread = float(self.rows[rows[0], feature]), self.spread
+        values = np.unique(values.astype(np.float32))
+        values = values[(values >= spread.low[feature]) & (values <= spread.high[feature]) & (values != own)]
+        values = values[np.argsort(np.abs(values - np.float32(own)), kind="stable")]
+        scored = self._scored(self._changed(feature, rows, values)).reshape(len(values), len(rows))
+        for value, new in zip(values.tolist(), scored, strict=True):
+            scores = self.scores.copy()
+            scores[rows] = new
+            answer = self._answer(scores)
+            if answer != self.answer and self.wanted in (None, answer):
+                return Flip(feature, rows, value, answer, abs(value - own) / float(spread.deviation[feature]))
+        return None

@@ -1,0 +1,43 @@
+"""The worth of a student's pieces, from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clearsched.decisions.choices import Choices
+from clearsched.decisions.reader import read_choices, read_metadata
+from clearsched.errors import ClearschedError
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.students.reading.worth import Bench, table, worth_of
+
+SPLIT = "validation"
+"""Of the log and of the episodes: nothing was fitted on them."""
+
+
+def worth(policy: ScoredPolicy, decisions: Path | None, trace: Path | None, workloads: Path | None) -> str:
+    """See `clearsched.students.show`."""
+    if (trace is None) != (workloads is None):
+        raise ClearschedError("students: give --trace and --workloads together, or neither")
+    logged, most = read_log(policy, decisions, SPLIT) if decisions else ({}, 0)
+    bench = None
+    if trace and workloads:
+        instance = policy.problem.open(trace, workloads)
+        bench = Bench(instance, instance.split(SPLIT))
+    lines = table(policy, worth_of(policy, logged, most, bench), bench)
+    return "\n".join(lines or ["No piece of it can be told apart from the rest."]) + "\n"
+
+
+def read_log(policy: ScoredPolicy, decisions: Path, split: str) -> tuple[dict[str, Choices], int]:
+    """The logged decisions of a split by the name of the choice, and the largest level.
+
+    Raises:
+        ClearschedError: the log is missing or broken, of another problem or version, or has no decision of the split.
+    """
+    found = {
+        choice.name: read_choices(decisions, policy.problem, choice.name, split) for choice in policy.problem.choices
+    }
+    metadata = read_metadata(decisions)
+    if not len(found[policy.rank.name].chosen):
+        known = ", ".join(name for name, count in metadata["episodes"].items() if count)
+        raise ClearschedError(f"{decisions}: no decision of the split {split!r}: it has {known}")
+    return found, int(metadata.get("most") or 0)

@@ -1,0 +1,176 @@
+"""All that is verified of a student, as text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from clearsched.decisions.choices import Choices
+from clearsched.errors import ClearschedError
+from clearsched.problems.policy import heuristic
+from clearsched.problems.problem import Choice, Episode, Instance
+from clearsched.scorers.pieces import firing
+from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.students.reading.reasons import valued
+from clearsched.students.reading.show import SPLIT, read_log
+from clearsched.students.verification.box import Box, box_of, reordered, unbounded
+from clearsched.students.verification.monotone import PAIRS, Verdict, monotone
+from clearsched.students.verification.structure import structure_of, told
+from clearsched.students.verification.waiting import AgeRule, Wait, age_rule, longest_wait
+
+WIDTH = 110
+
+
+class Bench(NamedTuple):
+    """Episodes over which waits are measured."""
+
+    instance: Instance
+    episodes: Sequence[Episode]
+
+
+def verify(policy: ScoredPolicy, decisions: Path | None, trace: Path | None, workloads: Path | None) -> str:
+    """See `clearsched.students.verify`."""
+    if (trace is None) != (workloads is None):
+        raise ClearschedError("students: give --trace and --workloads together, or neither")
+    logged = read_log(policy, decisions, SPLIT)[0] if decisions else {}
+    bench = None
+    if trace and workloads:
+        instance = policy.problem.open(trace, workloads)
+        bench = Bench(instance, instance.split(SPLIT))
+    return "\n".join(lines_of(policy, logged, bench)) + "\n"
+
+
+def lines_of(policy: ScoredPolicy, logged: dict[str, Choices], bench: Bench | None) -> list[str]:
+    """The whole account."""
+    title = f"Verification of {policy.name}"
+    lines = [title, "=" * len(title), ""]
+    if logged:
+        rank = logged[policy.rank.name]
+        lines += textwrap.wrap(
+            f"Over the box of the features: from the least to the most of {int((~rank.is_none).sum()):,} logged "
+            "candidates, whole numbers where the log has no others. One feature is changed while the others stay, also "
+            "where the problem would change them together.",
+            WIDTH,
+        )
+    else:
+        lines.append("Over all numbers: without a decision log nothing is known of what features can be.")
+    for choice in policy.problem.choices:
+        lines += ["", f"{choice.question}", "", *(f"  {line}" for line in _structure(policy, choice, logged))]
+    return [*lines, "", *_monotone(policy, logged), "", *_waiting(policy, logged, bench)]
+
+
+def _box(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> tuple[Box, tuple[str, ...]]:
+    """The box and the names by which the scorer of a choice counts."""
+    names = names_of(choice)
+    own = tuple(getattr(policy.scorers[choice.name], "names", names))
+    rank = logged.get(policy.rank.name)  # a level reads the rows of candidates, too
+    box = unbounded(len(names)) if rank is None else box_of(rank)
+    return reordered(box, names, own), own
+
+
+def _structure(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> list[str]:
+    scorer, choices = policy.scorers[choice.name], logged.get(choice.name)
+    fired = None
+    if choices is not None and len(choices.chosen):
+        rows = choices.features[~choices.is_none] if choice.form == "rank" else choices.features[choices.starts[:-1]]
+        spoke = firing(scorer, rows, names_of(choice))
+        found = structure_of(scorer, _box(policy, choice, logged)[0])
+        if spoke is not None and found.kind:
+            count = len(scorer.rules if hasattr(scorer, "rules") else scorer.steps)  # type: ignore[attr-defined]
+            fired = (np.bincount(spoke, minlength=count) > 0).tolist()
+        return told(found, fired) or ["nothing of it has conditions"]
+    return told(structure_of(scorer, _box(policy, choice, logged)[0]), None) or ["nothing of it has conditions"]
+
+
+def verdicts(policy: ScoredPolicy, logged: dict[str, Choices]) -> list[tuple[str, Verdict]]:
+    """Of each feature with a direction that the student asks for: its name and whether scores go that way."""
+    rank = policy.rank
+    scorer = policy.scorers[rank.name]
+    box, names = _box(policy, rank, logged)
+    features = {feature.name: feature for feature in rank.features if feature.monotone}
+    return [
+        (name, monotone(scorer, names.index(name), features[name].monotone, box, names))
+        for name in scorer.used
+        if name in features
+    ]
+
+
+def _monotone(policy: ScoredPolicy, logged: dict[str, Choices]) -> list[str]:
+    found = verdicts(policy, logged)
+    if not found:
+        return ["It asks for no feature that has a direction."]
+    names = _box(policy, policy.rank, logged)[1]
+    units = {feature.name: feature.unit for feature in policy.rank.features}
+    lines = ["Which way scores go:", ""]
+    for name, verdict in found:
+        claim = f"more {name} never {'lowers' if verdict.direction > 0 else 'raises'} the score"
+        if verdict.holds:
+            lines.append(f"  {claim}: proved")
+        elif verdict.holds is None:
+            lines.append(f"  {claim}: not proved; none of {PAIRS:,} pairs of rows says no")
+        else:
+            lines += [f"  {claim}: no", *_counterexample(name, verdict, names, units)]
+    return lines
+
+
+def _counterexample(name: str, verdict: Verdict, names: Sequence[str], units: dict[str, str]) -> list[str]:
+    assert verdict.pair is not None
+    low, high = (float(row[verdict.feature]) for row in verdict.pair)
+    less, more = verdict.scores
+    others = [f"{names[f]} {valued(float(verdict.pair[0][f]), units[names[f]])}" for f in verdict.held]
+    text = f"{name} {valued(low, units[name], high)} has the score {less:.6g}, "
+    text += f"{valued(high, units[name], low)} {more:.6g}"
+    if others:
+        text += f"; at {', '.join(others)}"
+    return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="      ")
+
+
+def _waiting(policy: ScoredPolicy, logged: dict[str, Choices], bench: Bench | None) -> list[str]:
+    rank = policy.rank
+    box, names = _box(policy, rank, logged)
+    rule = age_rule(policy.scorers[rank.name], rank, box, names)
+    lines = []
+    if bench is not None:
+        plain = heuristic(policy.problem, policy.problem.baseline)
+        own, other = (
+            longest_wait(each, bench.instance, bench.episodes, rank) for each in (policy.compiled, plain.compiled)
+        )
+        lines.append(_measured(policy, own, other, bench))
+    lines.append(_proved(policy, rule))
+    return [line for text in lines for line in textwrap.wrap(text, WIDTH)]
+
+
+def _measured(policy: ScoredPolicy, own: Wait, other: Wait, bench: Bench) -> str:
+    rank = policy.rank
+    who = rank.group or "candidate"
+    ready = " with a ready candidate of which none is served" if rank.ready and rank.served else ""
+    told = f"Longest wait of a {who}{ready}, on {bench.instance.describe(SPLIT, bench.episodes)}: {own.seconds:,.1f} s"
+    if own.episode >= 0:
+        told += f" ({who} {own.group} of episode {own.episode}, from {own.since_s:,.1f} s on)"
+    return f"{told}; under {policy.problem.baseline} {other.seconds:,.1f} s. This is what was seen, and no bound."
+
+
+def _proved(policy: ScoredPolicy, rule: AgeRule | None) -> str:
+    rank = policy.rank
+    who = rank.group or "candidate"
+    if rule is None:
+        return f"No bound of the wait is proved: no rule gives every old {who} a higher score than every younger one."
+    unit = next(feature.unit for feature in rank.features if feature.name == rank.age)
+    age = valued(rule.age, unit)
+    ready = "ready " if rank.ready else ""
+    order = (
+        f", the oldest first: it waits for older {who}s alone"
+        if rule.oldest_first
+        else f", in an order of their own: it waits for {who}s of that age alone"
+    )
+    safe = rule.above_none or not policy.may_idle
+    none = "" if safe else " None of these may still be answered: that is not excluded."
+    return (
+        f"Proved: from {rank.age} {age} on a {ready}candidate has a higher score than those of younger {who}s{order}. "
+        f"So it is chosen at the latest when those have no {ready}candidate left, provided that decisions go on being "
+        f"asked, offer it, and give each choice something.{none}"
+    )

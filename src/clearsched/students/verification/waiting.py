@@ -1,0 +1,161 @@
+"""How long a candidate may wait: measured over episodes, and proved where a rule of age stands above all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clearsched.compiled.trees import LEAF
+from clearsched.problems.problem import NONE, Choice, Compiled, Episode, Instance
+from clearsched.scorers.conditions import Condition
+from clearsched.scorers.rules import MOST, RuleList
+from clearsched.scorers.scorer import Scorer
+from clearsched.scorers.steps import Step, StepList
+from clearsched.scorers.trees import TreeSum
+from clearsched.students.reading.flipping import thresholds
+from clearsched.students.verification.box import Box, Region, TooManyCells, cells, whole_region, within
+
+LANES = 32
+"""Episodes that run side by side."""
+
+
+class Wait(NamedTuple):
+    """The longest wait of a group (of a job), or of a candidate where there are no groups."""
+
+    seconds: float
+    episode: int
+    group: int
+    since_s: float
+
+
+def longest_wait(compiled: Compiled, instance: Instance, episodes: Sequence[Episode], rank: Choice) -> Wait:
+    """The longest time that a group had a ready candidate, none of its candidates served, and none chosen.
+
+    It is seen at decisions: a wait lasts from the first one that sees it to the one that ends it.
+    """
+    longest = Wait(0.0, -1, -1, 0.0)
+    names = [feature.name for feature in rank.features]
+    columns = [names.index(name) if name else -1 for name in (rank.ready, rank.served)]
+    for begin in range(0, len(episodes), LANES):
+        batch = episodes[begin : begin + LANES]
+        lockstep, since = instance.lockstep(batch), [dict[int, float]() for _ in batch]
+        while lockstep.advance():
+            seen, lanes, times = lockstep.observe(), lockstep.pending.tolist(), lockstep.time_s.tolist()
+            answers = lockstep.ask(compiled)
+            for b, waiting in enumerate(_waiting(seen, columns, bool(rank.group))):
+                before, now = since[lanes[b]], times[b]
+                since[lanes[b]] = {group: before.get(group, now) for group in waiting}
+                for group, first in since[lanes[b]].items():
+                    if now - first > longest.seconds:
+                        longest = Wait(now - first, begin + lanes[b], group, first)
+                if answers.candidate[b] != NONE:
+                    row = seen.candidate_start[b] + answers.candidate[b]
+                    since[lanes[b]].pop(int((seen.candidate_group if rank.group else seen.candidate_id)[row]), None)
+            lockstep.answer(answers)
+    return longest
+
+
+def _waiting(seen: Any, columns: Sequence[int], grouped: bool) -> list[list[int]]:
+    """The groups that wait, of each pending decision."""
+    ready, served = (
+        np.full(len(seen.candidates), default) if column < 0 else seen.candidates[:, column] > 0
+        for column, default in zip(columns, (True, False), strict=True)
+    )
+    group = seen.candidate_group if grouped else seen.candidate_id
+    found = []
+    for first, last in zip(seen.candidate_start[:-1].tolist(), seen.candidate_start[1:].tolist(), strict=True):
+        own = group[first:last]
+        some, none = set(own[ready[first:last]].tolist()), set(own[served[first:last]].tolist())
+        found.append(sorted(some - none))
+    return found
+
+
+class AgeRule(NamedTuple):
+    """From an age on a ready candidate has a higher score than every younger one."""
+
+    age: float
+    oldest_first: bool  # of those the oldest one
+    above_none: bool  # and a score above that of none of these
+
+
+def age_rule(scorer: Scorer, rank: Choice, box: Box, names: Sequence[str]) -> AgeRule | None:
+    """The rule of age that is proved of a scorer, with the least age; None where none is.
+
+    Scores are bounded from below over all ready rows of the box from an age on, and from above over all younger ones.
+
+    Args:
+        scorer: of a rank choice.
+        rank: names the features of age and readiness.
+        box: what the features, in the order of `names`, can be.
+        names: of the features, those of the scorer where it has its own.
+    """
+    if not rank.age or rank.age not in scorer.used:
+        return None
+    column, start = list(names).index(rank.age), whole_region(box)
+    ready = [Condition(list(names).index(rank.ready), False, 1.0)] if rank.ready else []
+    for mark in thresholds(scorer, rank.age).tolist():
+        old = within(start, [Condition(column, False, mark), *ready], box)
+        young = within(start, [Condition(column, True, mark)], box)
+        if old is None or young is None:
+            continue
+        least, most = score_bounds(scorer, old, box)[0], score_bounds(scorer, young, box)[1]
+        if least > most:
+            ties = scorer.ties if isinstance(scorer, RuleList) else ()
+            return AgeRule(mark, ties[:1] == (f"{MOST}{rank.age}",), least > 0)
+    return None
+
+
+def score_bounds(scorer: Scorer, region: Region, box: Box) -> tuple[float, float]:
+    """Two numbers between which the score of every row of a region lies; infinite where nothing is known.
+
+    Of rule lists the values of the rules, without what ties add, which never outweighs them.
+    """
+    try:
+        if isinstance(scorer, RuleList):
+            parts = cells([rule.conditions for rule in scorer.rules], box, region)
+            values = [rule.value for rule, part in zip(scorer.rules, parts, strict=True) if part]
+            return min(values), max(values)
+        if isinstance(scorer, StepList):
+            return _of_steps(scorer, region, box)
+    except TooManyCells:
+        return -np.inf, np.inf
+    if isinstance(scorer, TreeSum):
+        ends = [_of_tree(tree, region, box) for tree in scorer.trees]
+        return sum(low for low, _ in ends), sum(high for _, high in ends)
+    return -np.inf, np.inf
+
+
+def _of_tree(tree: dict[str, Any], region: Region, box: Box, node: int = 0) -> tuple[float, float]:
+    feature = tree["feature"][node]
+    if feature == LEAF:
+        return tree["value"][node], tree["value"][node]
+    ends = []
+    for below, child in ((True, tree["left"][node]), (False, tree["right"][node])):
+        part = within(region, [Condition(feature, below, tree["threshold"][node])], box)
+        ends += [] if part is None else [_of_tree(tree, part, box, child)]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _of_steps(scorer: StepList, region: Region, box: Box) -> tuple[float, float]:
+    """A step with a cap may fit or not; one whose value is its cap may have any."""
+    ends: list[tuple[float, float]] = []
+    uncapped: list[tuple[Condition, ...]] = []
+    for step in scorer.steps:
+        if cells([*uncapped, step.conditions], box, region)[-1]:
+            ends.append(_of_step(step, scorer, region))
+        if not step.of:
+            uncapped.append(step.conditions)
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _of_step(step: Step, scorer: StepList, region: Region) -> tuple[float, float]:
+    if step.value is None:
+        return -np.inf, np.inf
+    low = high = float(step.value)
+    for name, weight in step.plus.items():
+        column = scorer.names.index(name)
+        ends = sorted((weight * region.low[column], weight * region.high[column]))
+        low, high = low + ends[0], high + ends[1]
+    return low, high

@@ -1,0 +1,300 @@
+"""Reading a student: what pieces are worth, why it answers as it does, what flips it; by hand and by brute force."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clearsched import students
+from clearsched.decisions.answers import rank_places
+from clearsched.decisions.choices import Choices
+from clearsched.decisions.recording import log
+from clearsched.errors import ClearschedError
+from clearsched.problems import find_problem
+from clearsched.problems.dag_jobs import workloads
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.problems.problem import NONE
+from clearsched.scorers.conditions import parse_conditions
+from clearsched.scorers.pieces import firing, pieces, speakers
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.rules import Rule, RuleList
+from clearsched.scorers.scorer import read_scorer
+from clearsched.students.reading.flipping import DECISION, GROUP, ROW, smallest_flip, spread_of
+from clearsched.students.reading.reasons import against, for_it, reached, valued
+from clearsched.students.reading.worth import worth_of
+from random_trees import COLUMNS, grid_rows, random_tree
+from stages import stage_params
+from toys import stage, toy_trace
+
+DAG_JOBS, DEFERRABLE = find_problem("dag_jobs"), find_problem("deferrable_jobs")
+RANK = DAG_JOBS.choices[0]
+PLACE = {name: place for place, name in enumerate(FEATURE_NAMES)}
+
+
+def rules(*texts: tuple[str, float], ties: tuple[str, ...] = ()) -> RuleList:
+    found = [Rule(parse_conditions(text, FEATURE_NAMES, "test"), value) for text, value in texts]
+    return RuleList(tuple(found), FEATURE_NAMES, ties=ties)
+
+
+LIST = rules(
+    ("job_is_source >= 1 and job_fair_load < 2", 3), ("job_age_s < 5", 2), ("otherwise", 1), ties=("job_age_s",)
+)
+
+
+def policy(scorer: Any, none: bool = False) -> ScoredPolicy:
+    return ScoredPolicy("hand", DAG_JOBS, {"stage": scorer, "limit": rules(("otherwise", 0.5))}, none=none)
+
+
+def rows(**columns: list[float]) -> np.ndarray:
+    count = len(next(iter(columns.values())))
+    found = np.zeros((count, len(FEATURE_NAMES)), np.float32)
+    for name, values in columns.items():
+        found[:, PLACE[name]] = values
+    return found
+
+
+def decisions(features: np.ndarray, starts: list[int], chosen: list[int], group: list[int]) -> Choices:
+    count, number = len(features), np.arange(len(chosen))
+    none = np.isnan(features).all(axis=1)
+    candidate = np.where(none, NONE, np.arange(count))
+    zero, each = np.zeros(count), np.full(count, 0.25)
+    return Choices(
+        features,
+        np.array(starts),
+        np.array(chosen),
+        candidate,
+        np.array(group),
+        zero,
+        each,
+        number,
+        number,
+        number + 0.5,
+    )
+
+
+THREE = decisions(rows(job_is_source=[1, 0, 0], job_fair_load=[1.5, 0, 0], job_age_s=[9, 4, 7]), [0, 3], [1], [0, 1, 2])
+
+
+# Pieces -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_pieces_of_a_rule_list() -> None:
+    found = pieces(LIST)
+    assert [piece.name for piece in found] == ["rule 1", "rule 2", "rule 3", "tie 1: least job_age_s"]
+    assert found[2].without is None, "every case needs a rule"
+    assert found[0].without.rules == LIST.rules[1:]  # type: ignore[union-attr]
+    assert found[3].without.ties == ()  # type: ignore[union-attr]
+    assert firing(LIST, THREE.features, FEATURE_NAMES).tolist() == [0, 1, 2]  # type: ignore[union-attr]
+    assert speakers(LIST) == 3
+
+
+def test_the_pieces_of_other_scorers() -> None:
+    steps = read_scorer(
+        {
+            "steps": [
+                {"if": "job_is_source >= 1", "of": "job_executor_share", "below": [{"times": 0.5}], "then": 2},
+                {"if": "job_age_s < 5", "then": 1, "plus": {"job_age_s": -1.0}},
+                {"if": "otherwise", "then": 0},
+            ]
+        },
+        FEATURE_NAMES,
+        "test",
+    )
+    table = rows(job_is_source=[1, 1, 0], job_executor_share=[0.4, 0.5, 0], job_age_s=[9, 4, 9])
+    assert firing(steps, table, FEATURE_NAMES).tolist() == [0, 1, 2]  # type: ignore[union-attr]
+    caps = read_scorer({"cap_terms": [{"times": 2, "job_age_s": 1}, {"times": 6}]}, FEATURE_NAMES, "test")
+    assert firing(caps, rows(job_age_s=[1, 4]), FEATURE_NAMES).tolist() == [0, 1]  # type: ignore[union-attr]
+    weights = read_scorer({"job_age_s": 1.0, "constant": 2.0}, FEATURE_NAMES, "test")
+    assert [piece.name for piece in pieces(weights)] == ["weight of job_age_s", "weight of constant"]
+    assert firing(weights, table, FEATURE_NAMES) is None
+
+
+def test_how_often_a_rule_fires_and_what_changes_without_it() -> None:
+    """The first of two decisions is answered by rule 1; without it rule 2 has the say, of another candidate."""
+    both = decisions(np.concatenate([THREE.features, rows(job_age_s=[4, 3])]), [0, 3, 5], [1, 3], [0, 1, 2, 0, 1])
+    every = worth_of(policy(LIST), {"stage": both}, 10, None)
+    found = {worth.piece: worth for worth in every if worth.choice == "stage"}
+    assert [found[f"rule {n}"].fires for n in (1, 2, 3)] == [0.2, 0.6, 0.2]
+    assert [found[f"rule {n}"].answers for n in (1, 2, 3)] == [0.5, 0.5, 0.0]
+    assert [found[f"rule {n}"].changes for n in (1, 2, 3)] == [0.5, 0.0, None]
+    assert (found["tie 1: least job_age_s"].changes, found["tie 1: least job_age_s"].fires) == (0.5, None)
+
+
+# Flips --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_smallest_flip_by_hand() -> None:
+    """Row 0 meets rule 1 until its load is 2, half a unit away; of a job, since all rows of a group share it."""
+    log_of = decisions(
+        rows(
+            job_is_source=[1, 0, 0, 1, 0],
+            job_fair_load=[1.5, 0, 0, 4, 1],
+            job_age_s=[9, 4, 7, 2, 3],
+            stage_rank=[0, 0, 0, 1, 0],
+            jobs_in_system=[3, 3, 3, 9, 9],
+        ),
+        [0, 3, 5],
+        [1, 3],
+        [0, 1, 2, 0, 0],
+    )
+    spread = spread_of(log_of)
+    assert [spread.owner[PLACE[name]] for name in ("jobs_in_system", "job_age_s")] == [DECISION, ROW]
+    flip, exact = smallest_flip(policy(LIST), THREE, spread)
+    assert exact and flip is not None
+    assert (FEATURE_NAMES[flip.feature], flip.rows.tolist(), flip.value, flip.answer) == ("job_fair_load", [0], 2.0, 1)
+    assert flip.distance == pytest.approx(0.5 / np.std([1.5, 0, 0, 4, 1]))
+    wanted, _ = smallest_flip(policy(LIST), THREE, spread, wanted=2)
+    assert wanted is not None and (wanted.answer, FEATURE_NAMES[wanted.feature]) == (2, "job_is_source")
+
+
+def test_features_that_rows_of_a_group_share() -> None:
+    shared = decisions(rows(job_age_s=[1, 1, 2, 5], stage_rank=[0, 1, 0, 0]), [0, 4], [0], [0, 0, 1, 2])
+    assert spread_of(shared).owner[PLACE["job_age_s"]] == GROUP
+
+
+def test_flips_in_ties_are_found_to_the_last_digit() -> None:
+    """Two ties: the second one weighs a thousandth, so the first must give way by that much less."""
+    two = decisions(rows(job_age_s=[3.25, 4.5], stage_rank=[2, 0], job_executors=[0, 5]), [0, 2], [0], [0, 1])
+    flip, exact = smallest_flip(policy(rules(("otherwise", 1), ties=("job_age_s", "stage_rank"))), two, spread_of(two))
+    assert exact and flip is not None and FEATURE_NAMES[flip.feature] == "job_age_s"
+    assert flip.value == pytest.approx(4.498, abs=1e-5) or flip.value == pytest.approx(3.252, abs=1e-5)
+    assert flip.distance == pytest.approx(1.248 / 0.625, rel=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_no_smaller_flip_is_found_by_brute_force(seed: int) -> None:
+    """Trees on whole numbers from 0 to 4: every value is tried one by one."""
+    generator, names = np.random.default_rng(seed), FEATURE_NAMES[:COLUMNS]
+    trees = [random_tree(generator, 3) for _ in range(3)]
+    for tree in trees:
+        tree["threshold"] = [2 * threshold for threshold in tree["threshold"]]
+    scorer = read_scorer({"features": list(names), "trees": trees}, FEATURE_NAMES, "test")
+    values = 2 * grid_rows(generator, 5)
+    decision = decisions(
+        rows(**{name: values[:, i].tolist() for i, name in enumerate(names)}), [0, 5], [0], [0, 1, 2, 3, 4]
+    )
+    of, spread = policy(scorer), spread_of(decision)
+    flip, exact = smallest_flip(of, decision, spread)
+    assert exact
+    answer, best = int(rank_places(of, decision).argmin()), np.inf
+    for name in names:
+        feature = PLACE[name]
+        if not spread.deviation[feature]:
+            continue
+        for row in range(5):
+            for value in np.arange(spread.low[feature], spread.high[feature] + 1):
+                changed = decision.features.copy()
+                changed[row, feature] = value
+                if int(rank_places(of, decision._replace(features=changed)).argmin()) != answer:
+                    distance = abs(value - decision.features[row, feature]) / spread.deviation[feature]
+                    best = min(best, float(distance))
+    assert (flip is None) == (best == np.inf)
+    if flip is not None:
+        assert flip.distance == pytest.approx(best)
+
+
+# Words --------------------------------------------------------------------------------------------------------------
+
+
+def test_reasons_have_values_and_units() -> None:
+    first, second, third = THREE.features
+    assert for_it(LIST, RANK, first) == "it meets rule 1 (job_is_source 1 >= 1; job_fair_load 1.5 < 2), score 3"
+    assert for_it(LIST, RANK, third) == "it meets rule 3 (all others), score 1"
+    assert against(LIST, RANK, first, second) == "rule 1 asks for job_is_source at least 1, and it has 0"
+    assert against(LIST, RANK, second, third) == "rule 2 asks for job_age_s below 5 s, and it has 7 s"
+    older = rows(job_age_s=[4.5])[0]
+    assert against(LIST, RANK, second, older) == "among equals the least job_age_s wins: 4 s, not 4.5 s"
+    weights = read_scorer({"job_age_s": -1.0, "job_fair_load": -2.0}, FEATURE_NAMES, "test")
+    assert against(weights, RANK, second, third) == ("what speaks for the first is job_age_s 4 s, not 7 s (worth 3)")
+
+
+def test_values_that_lie_beside_a_threshold() -> None:
+    assert valued(0.0860001, "s", 0.086) == "0.0860001 s"
+    below = float(np.nextafter(np.float32(0.086), np.float32(0)))
+    assert (reached(below, "s"), reached(2.0, "")) == ("just below 0.086 s", "2")
+
+
+# The commands -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A trace, its episodes, a heuristic's log of them, and a student."""
+    folder = tmp_path_factory.mktemp("reading")
+    found = {name: folder / f"{name}.parquet" for name in ("trace", "workloads", "decisions")}
+    params = stage_params(
+        workload={"executors": 4, "jobs": 5, "episodes": {"train": 4, "validation": 3, "test": 1}},
+        decisions={"episodes": 3, "held_out": 2},
+    )
+    write_trace(found["trace"], toy_trace([[stage(4), stage(3, [0])], [stage(9), stage(4), stage(1, [1])]]))
+    workloads.build(params, found["trace"], found["workloads"])
+    log(params, found["trace"], found["workloads"], None, "capped_srpt", found["decisions"])
+    found["student"] = folder / "hand.json"
+    policy(LIST).write(found["student"])
+    return found
+
+
+def test_show_tells_what_rules_are_worth(files: dict[str, Path]) -> None:
+    text = students.show(files["student"], files["decisions"], files["trace"], files["workloads"])
+    assert text.startswith(students.show(files["student"]))
+    line = next(line for line in text.splitlines() if line.startswith("rule 1"))
+    assert line.count("%") == 3 and " to " in line
+    assert "mean JCT on 3 validation episodes" in text
+    assert max(map(len, text.splitlines())) < 120
+
+
+def test_show_needs_both_files(files: dict[str, Path]) -> None:
+    with pytest.raises(ClearschedError, match="--trace and --workloads together"):
+        students.show(files["student"], None, files["trace"], None)
+
+
+def test_explain_is_a_paragraph(files: dict[str, Path]) -> None:
+    text = students.explain(files["student"], files["decisions"], 1, 2)
+    assert text.startswith("Episode 1, decision 2, at ") and "\n\n" not in text
+    for words in ("The student answers stage", "The teacher chose", "For the stage that the teacher chose"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("episode", "decision", "split", "words"),
+    [
+        (7, 0, "validation", r"no episode 7 of the split 'validation': it has 0 to 1 there"),
+        (0, 99999, "validation", r"no decision 99999 in episode 0: it has 0 to \d+"),
+        (0, 0, "test", r"no decision of the split 'test': it has train, validation"),
+    ],
+)
+def test_what_is_not_in_the_log_is_told(
+    files: dict[str, Path], episode: int, decision: int, split: str, words: str
+) -> None:
+    with pytest.raises(ClearschedError, match=words):
+        students.explain(files["student"], files["decisions"], episode, decision, split)
+
+
+def test_a_log_of_another_version_and_an_unknown_feature(files: dict[str, Path], tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(files["decisions"])
+    older = tmp_path / "older.parquet"
+    pq.write_table(table.drop_columns(["job_age_s"]), older)
+    with pytest.raises(ClearschedError, match=r"no decision log of this version \(column job_age_s\)"):
+        students.explain(files["student"], older, 0, 0)
+    content = json.loads(files["student"].read_text())
+    content["stage"]["rules"][0]["if"] = "job_is_sauce >= 1"
+    (tmp_path / "typo.json").write_text(json.dumps(content))
+    with pytest.raises(ClearschedError, match="unknown feature 'job_is_sauce'; did you mean job_is_source"):
+        students.explain(tmp_path / "typo.json", files["decisions"], 0, 0)
+
+
+def test_a_student_of_another_problem(files: dict[str, Path], tmp_path: Path) -> None:
+    start = read_scorer({"job_waited_min": 1.0}, [f.name for f in DEFERRABLE.choices[0].features], "test")
+    ScoredPolicy("other", DEFERRABLE, {"start": start}).write(tmp_path / "other.json")
+    with pytest.raises(ClearschedError, match="decisions of the problem dag_jobs, not of deferrable_jobs"):
+        students.explain(tmp_path / "other.json", files["decisions"], 0, 0)

@@ -153,11 +153,11 @@ def loader(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Students by name in place of those that `students.load_policy` reads from their files."""
     listed = {"stage": rules(2.0, 0.0, -1.0), "limit": rules(0.3, 0.5, 1.2)}
     known = {
-        "rule_list": SimpleNamespace(name="rule_list", none=False, scorers=listed),
+        "rule_list": SimpleNamespace(name="rule_list", none=False, patches=(), scorers=listed),
         "boosted_trees": SimpleNamespace(
-            name="boosted_trees", none=False, scorers={"stage": object(), "limit": rules(0.3, 0.5, 0.6)}
+            name="boosted_trees", none=False, patches=(), scorers={"stage": object(), "limit": rules(0.3, 0.5, 0.6)}
         ),
-        "by_hand": SimpleNamespace(name="by_hand", none=True, scorers=listed),
+        "by_hand": SimpleNamespace(name="by_hand", none=True, patches=(), scorers=listed),
     }
     monkeypatch.setattr(students, "load_policy", lambda path, problem=None: known[Path(path).stem])
     return known

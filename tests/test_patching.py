@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from clearsched import params, students
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
+from clearsched.figures.rules import blocks_of
+from clearsched.figures.style import Subject
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
@@ -251,3 +253,30 @@ def test_a_fit_lays_the_patches_of_params_on_its_student(files: dict[str, str], 
     assert laid.evidence["stress"]["heuristic"] == problem.baseline
     assert patching.laid_on(settings.model_copy(update={"patches": ()}), mine, instance) is mine
     assert np.isfinite(instance.simulate(laid.compiled, instance.split("test"))[0].scale_s)
+
+
+def test_the_worked_example_is_what_the_page_prints() -> None:
+    """Its file of patches, its scenario; and nothing happens where a move takes as long as by default."""
+    root = Path(__file__).parents[1]
+    text = (root / "examples" / "patches" / "patches.yaml").read_text("utf-8")
+    page = (root / "docs" / "patches.md").read_text("utf-8")
+    assert text[text.index("- when") :] in page
+    (patch,) = patching.read_file(root / "examples" / "patches" / "patches.yaml", DAG)
+    slow = params.load(root / "examples" / "patches" / "slow_moves.yaml").workload
+    usual = params.defaults().workload
+    rows = np.zeros((2, len(DAG.choices[0].features)), np.float32)
+    names = [feature.name for feature in DAG.choices[0].features]
+    rows[:, names.index("job_fair_load")] = 0.6
+    rows[:, names.index("job_move_s")] = [usual.moving_delay_s, slow.moving_delay_s]
+    rows[:, names.index("job_age_s")] = [0, 1]
+    mine = policy(DAG, {"stage": {"job_age_s": 1.0}, "limit": 1.0})
+    assert mine.scores(rows).argmax() == 1
+    assert replace(mine, patches=(patch,)).scores(rows).argmax() == 0
+
+
+def test_the_figure_of_the_rules_says_that_there_are_patches() -> None:
+    rules = {"stage": {"rules": [{"if": "otherwise", "then": 1.0}]}, "limit": 1.0}
+    patched = policy(DAG, rules, {"when": "always", "do": "prefer"})
+    plain = replace(patched, patches=())
+    notes = [next(iter(blocks_of(one, Subject(DAG, {})))).note for one in (plain, patched)]
+    assert notes == ["", "On top lies 1 patch of a person: see the student's text."]

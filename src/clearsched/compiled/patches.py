@@ -4,8 +4,8 @@ A patch is some conditions on a row of features and what follows for a row that 
 candidates are asked in turn: whom an earlier one puts first is first, whatever a later one says, and the score decides
 among those of whom all patches say the same. So a patch moves candidates, and never makes one.
 
-Patches lie behind the steps of a scorer, in the same arrays: arrays of their own would slow down every call of the
-loop by a quarter, for policies without any too.
+Patches lie behind the steps of a scorer, in the same arrays: arrays of their own would be handed on at every call,
+which took 30 % of the loop's time, for policies without patches too.
 """
 
 from __future__ import annotations

@@ -97,10 +97,16 @@ def blocks_of(student: Any, subject: style.Subject) -> Iterator[Block]:
             rows = tuple(rank_rows(choice, scorer, bool(idles)))
             note = f"Where no candidate scores above 0: {choice.none}."
             some = idles and any(rule.value <= 0 for rule in scorer.rules)
-            yield Block(name, choice, f"{choice.question} {how}", rows, note if some else "")
+            notes = [note] * bool(some) + [patches_told(len(student.patches))] * bool(student.patches)
+            yield Block(name, choice, f"{choice.question} {how}", rows, " ".join(notes))
         else:
             title = f"{choice.question} The first row that fits the chosen candidate."
             yield Block(name, choice, title, tuple(level_rows(choice, scorer)))
+
+
+def patches_told(count: int) -> str:
+    """A sentence on the patches of a person, which the figure does not draw."""
+    return f"On top {'lies 1 patch' if count == 1 else f'lie {count} patches'} of a person: see the student's text."
 
 
 def rank_rows(choice: Choice, scorer: Any, idles: bool) -> Iterator[Row]:

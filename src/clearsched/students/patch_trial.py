@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +75,6 @@ def costs_and_ends(policy: Policy, instance: Instance, episodes: Sequence[Episod
     return found
 
 
-def _job_measure(instance: Instance, names: object) -> Measure:
+def _job_measure(instance: Instance, names: Collection[str]) -> Measure:
     """The objective, or where single jobs have none the problem's first measure that they have."""
-    known = {measure.name: measure for measure in (instance.objective, *instance.problem.measures)}
-    return next(measure for name, measure in known.items() if name in set(names))  # type: ignore[call-overload]
+    return next(measure for measure in (instance.objective, *instance.problem.measures) if measure.name in names)

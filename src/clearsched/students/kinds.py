@@ -69,7 +69,7 @@ STUDENTS = Registry(
         StudentKind(
             "switch",
             "switch",
-            Look("#009E73", "D"),
+            Look("#0072B2", "X"),
             "clearsched.students.switch",
             SwitchParams,
             "two of the other students, and a condition on the load that says which of them schedules now",

@@ -18,6 +18,7 @@ include: "workflow/rules/decisions.smk"
 include: "workflow/rules/students.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/edge_cases.smk"
+include: "workflow/rules/students_pareto.smk"
 include: "workflow/rules/figures.smk"
 
 

@@ -41,6 +41,7 @@ FLOORS = (
     ("clearsched.evaluation",),
     ("clearsched.figures",),
     ("clearsched.edge_cases",),
+    ("clearsched.pareto",),
     ("clearsched.workflow",),
     ("clearsched.cli", "clearsched.__main__"),
 )

@@ -49,6 +49,25 @@ def fit(
 
 
 @app.command()
+def pareto(
+    params: ParamsFile,
+    trace: TraceFile,
+    workloads: WorkloadsFile,
+    tuned: TunedFile,
+    teacher: TeacherFile,
+    decisions: DecisionsFile,
+    student: Annotated[list[Path], typer.Option(help="A student's JSON file, fitted with a size; repeat it.")],
+    out: OutFolder,
+) -> None:
+    """Hold students of several sizes against the teacher: a table and a figure."""
+    from clearsched import pareto as room
+    from clearsched.params import load_stage
+
+    settings = load_stage(params, "students_pareto")
+    typer.echo(room.compare(settings, trace, workloads, tuned, teacher, decisions, student, out), nl=False)
+
+
+@app.command()
 def show(
     path: StudentFile,
     decisions: Annotated[Path | None, typer.Option(help="Decision log, to tell how often each rule fires.")] = None,

@@ -42,6 +42,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "students": ("problem", "scenario", "seed", "decisions", "students"),
     "evaluation": ("problem", "scenario", "seed", "evaluation"),
     "edge_cases": ("problem", "scenario", "seed", "traces", "workload", "evaluation", "edge_cases"),
+    "students_pareto": ("problem", "scenario", "seed", "students", "evaluation", "figures"),
     "figures": ("problem", "scenario", "figures"),
 }
 """The sections of params.yaml that each stage may read. The workflow writes exactly these to the stage's own file, and

@@ -166,7 +166,7 @@ def refined(task: Task, student: ScoredPolicy) -> tuple[ScoredPolicy, float]:
         _tell(
             task, f"refined with {found.evaluations:,.0f} other sets of numbers: {was} became {now} on unseen episodes"
         )
-    told = {f"refined_{task.bench.measure.name}": values}
+    told = {f"refined_{task.bench.measure.name}": values, f"unseen_{task.bench.measure.name}": values[found.chosen]}
     student = _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
     return student, found.costs[found.chosen]
 

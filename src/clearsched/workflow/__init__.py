@@ -96,6 +96,8 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
     if rule == "teacher_choose":
         return code_of(["clearsched.teacher:choose", *_of(problem, "measures")])
+    if rule == "students_pareto_compare":
+        return code_of(["clearsched.pareto:compare", *_of(problem, *RUNS)])
     if rule == "edge_cases_compare":
         return code_of(["clearsched.edge_cases:compare", *_of(problem, "measures", "heuristics")])
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]

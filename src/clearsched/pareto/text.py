@@ -1,0 +1,52 @@
+"""The sizes of students as a table of fixed width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from clearsched.evaluation.policies import label
+from clearsched.evaluation.rollouts import Rollout
+from clearsched.evaluation.text import with_unit
+from clearsched.problems.problem import Instance, Problem
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+
+HEADER = ("student", "size", "to read", "unseen", "test", "to teacher (%)", "CI (%)", "worst", "first choice")
+
+
+def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]], base: Rollout, params: Params) -> str:
+    """What was run, and a line a size."""
+    objective, within = instance.objective, 100 * params.students.pareto.within
+    test = instance.describe("test", instance.split("test"))
+    lines = [
+        f"{with_unit(objective.label, objective.unit)} of students of several sizes, over {test}.",
+        f"The teacher: {base.objective.mean():.2f}. CI: {100 * params.evaluation.confidence:g} % bootstrap interval of the",
+        "paired difference. To read: conditions, rules, terms, nodes. Unseen: mean over the episodes that sizes are chosen",
+        f"on; *: the smallest size within {within:g} % of the best there. First choice: share of the real choices in which",
+        "it is the teacher's.",
+        "",
+    ]
+    cells = [HEADER, *(_cells(problem, row) for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
+    for place, line in enumerate(cells):
+        first, *rest = line
+        told = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
+        lines.append("  ".join(told).rstrip())
+        lines += ["  ".join("-" * width for width in widths)] if place == 0 else []
+    return "\n".join(lines) + "\n"
+
+
+def _cells(problem: Problem, row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        label(problem, row["kind"]),
+        f"{row['size']}{'*' if row['picked'] else ' '}",
+        str(row["complexity"]),
+        "-" if row["unseen"] is None else f"{row['unseen']:.2f}",
+        f"{row['mean']:.2f}",
+        f"{row['difference_percent']:+.1f}",
+        f"{row['difference_low']:+.1f} to {row['difference_high']:+.1f}",
+        f"{row['worst']:.2f}",
+        "-" if row["top1"] is None else f"{100 * row['top1']:.1f} %",
+    )

@@ -22,10 +22,10 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
     test = instance.describe("test", instance.split("test"))
     lines = [
         f"{with_unit(objective.label, objective.unit)} of students of several sizes, over {test}.",
-        f"The teacher: {base.objective.mean():.2f}. CI: {100 * params.evaluation.confidence:g} % bootstrap interval of the",
-        "paired difference. To read: conditions, rules, terms, nodes. Unseen: mean over the episodes that sizes are chosen",
-        f"on; *: the smallest size within {within:g} % of the best there. First choice: share of the real choices in which",
-        "it is the teacher's.",
+        f"The teacher: {base.objective.mean():.2f}. CI: {100 * params.evaluation.confidence:g} % bootstrap interval, paired.",
+        "To read: conditions, rules, terms, nodes. Unseen: mean over the episodes that sizes are chosen on;",
+        f"*: the smallest size within {within:g} % of the best there.",
+        "First choice: share of the real choices in which it is the teacher's.",
         "",
     ]
     cells = [HEADER, *(_cells(problem, row) for row in rows)]

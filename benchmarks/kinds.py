@@ -26,11 +26,11 @@ from clearsched.params import defaults
 from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.registry import load
-from clearsched.students.bench import Bench
+from clearsched.students.bench import JOINED, Bench
 from clearsched.students.dataset import read_dataset
 from clearsched.students.fitting import TRIAL_EPISODES
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.refining import JOINED, refine
+from clearsched.students.refining import refine
 from clearsched.students.task import Task
 
 COLUMNS = ("kind", "top1", "same group", "real", "to read", "cost", "refined", "worst to baseline", "seconds")
@@ -87,7 +87,9 @@ def main() -> None:
     """Print the rows as a Markdown table, or as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--kinds", nargs="+", choices=list(STUDENTS), default=list(STUDENTS))
+    parser.add_argument(
+        "--kinds", nargs="+", choices=list(STUDENTS), default=[name for name in STUDENTS if name != "switch"]
+    )
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--evaluations", type=int, default=300)
     parser.add_argument("--episodes", type=int, default=16)

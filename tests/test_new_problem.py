@@ -28,7 +28,11 @@ SMALL = {
         "improve": {"iterations": 1, "sequences": 2, "rollouts": 2, "validate_every": 1},
     },
     "decisions": {"episodes": 3, "held_out": 2},
-    "students": {"dagger_episodes": 2, "boosted_trees": {"trees": 4}},
+    "students": {
+        "names": ["rule_list", "boosted_trees", "integer_score"],
+        "dagger_episodes": 2,
+        "boosted_trees": {"trees": 4},
+    },
     "evaluation": {"bootstrap": 200},
 }
 
@@ -122,6 +126,7 @@ def test_the_page_runs_through_all_stages(folder: Path, tmp_path: Path) -> None:
         "teacher",
         "rule list",
         "boosted trees",
+        "integer score",
     ):
         assert name in told
     metrics = json.loads((tmp_path / "evaluation" / "metrics.json").read_text())

@@ -283,7 +283,6 @@ def test_points_with_ties_choose_the_most_points_then_by_the_ties() -> None:
         ({"points": [{"if": "size < 2"}]}, "x.points.0.: add: a number expected"),
         ({"points": [{"if": "sise < 2", "add": 1}]}, "unknown feature 'sise'; did you mean size?"),
         ({"points": [{"add": 1.5}], "ties": ["size"]}, "whole numbers expected, since there are ties"),
-        ({"points": [{"add": 1001}], "ties": ["size"]}, "more than 1000 points of one sign"),
         ({"points": [{"add": 1}], "ties": ["sise"]}, "x: ties: unknown feature 'sise'"),
     ],
 )

@@ -12,25 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.formulae import CONSTANT, pack_formula
+from clearsched.compiled.cap_terms import NO_CAP_TERMS
 from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, compile_rules, parse_conditions
 from clearsched.scorers.scorer import Facts, Question, known_column
-from clearsched.scorers.ties import MOST, among_equals, read_ties, tie_weights
+from clearsched.scorers.ties import APART, MOST, among_equals, read_ties, tie_weights
 
 ADD = "add"
-
-APART = 2.0**27
-"""What lies between two sums with ties that differ by 1: no feature makes up for it."""
-
-BASE = 3 * 2.0**37
-"""Added before the points and taken off after them: so large that no sum leaves its binade, and additions are exact."""
-
-MOST_POINTS = 1000
-"""With ties, all points of one sign together; sums beyond would leave that binade."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +40,19 @@ class PointSum:
     ties: tuple[str, ...] = ()
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
-        """Flat arrays for the loop: a tree an entry; with ties sums lie far apart, and 0 is below "none of these"."""
+        """Flat arrays for the loop: a tree an entry; with ties sums lie far apart, and one of 0 is below none."""
         column = {name: known_column(name, names, where) for name in self.used}
         times = APART if self.ties else 1.0
         trees = [
             compile_rules([Rule(_moved(entry.conditions, self.names, column), times * entry.value), Rule((), 0.0)])
             for entry in self.points
         ]
+        packed = Packed(trees=pack(trees, len(names), where))
         if not self.ties:
-            return Packed(trees=pack(trees, len(names), where))
-        trees.append(compile_rules([Rule((), -BASE - APART / 2)]))
-        formula = pack_formula({CONSTANT: BASE, **dict(tie_weights(self.ties))}, names, where)
-        return Packed(formula=formula, trees=pack(trees, len(names), where))
+            return packed
+        plus = [(column[name], weight) for name, weight in tie_weights(self.ties)]
+        order = {"conditions": (), "of": NO_COLUMN, "terms": 0, "value": -APART / 2, "plus": plus}
+        return packed._replace(steps=pack_steps([order], NO_CAP_TERMS))
 
     def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """float64[n] of float32[n, F]."""
@@ -78,11 +71,8 @@ class PointSum:
             raise ClearschedError(f"{here}: a list of entries expected, each with `if` and `{ADD}`")
         points = tuple(_entry(entry, names, f"{here}[{place}]") for place, entry in enumerate(entries))
         ties = read_ties(value, names, where)
-        sums = [sum(entry.value for entry in points if sign * entry.value > 0) for sign in (1, -1)]
         if ties and not all(float(entry.value).is_integer() for entry in points):
             raise ClearschedError(f"{here}: whole numbers expected, since there are ties")
-        if ties and max(map(abs, sums)) > MOST_POINTS:
-            raise ClearschedError(f"{here}: more than {MOST_POINTS} points of one sign in all: with ties, use fewer")
         return cls(points, tuple(names), ties)
 
     def render(self, choice: Question, facts: Facts) -> list[str]:

@@ -17,12 +17,9 @@ from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_rule, parse_conditions
 from clearsched.scorers.scorer import Facts, Question, known_column
-from clearsched.scorers.ties import MOST, among_equals, read_ties, tie_weights
+from clearsched.scorers.ties import APART, MOST, among_equals, read_ties, tie_weights
 
 VALUE = "then"
-APART = 1e9
-"""What lies between two rules with ties whose values differ by 1: no feature makes up for it."""
-
 OLDER_VALUES = ("score", "limit_share")
 """What files of the first format call the value of a rule."""
 

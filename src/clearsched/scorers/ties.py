@@ -11,6 +11,9 @@ from clearsched.scorers.scorer import known_column
 MOST = "-"
 """Before the name of a feature in `ties`: the most of it wins."""
 
+APART = 1e9
+"""What lies between two values with ties that differ by 1: no feature makes up for it."""
+
 FINER = 1e-3
 """The weight of each tie next to the one before it."""
 

@@ -17,6 +17,10 @@ from clearsched.scorers.conditions import flatten
 from clearsched.scorers.scorer import Facts, Question, known_column, name_list
 
 TREES_SHOWN = 3
+"""Of a sum of many trees; where all of them are soon read, all are shown."""
+
+NODES_READ = 80
+"""Nodes up to which all trees are shown."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,15 @@ class TreeSum:
         return scorer
 
     def render(self, choice: Question, facts: Facts) -> list[str]:
-        """What the trees look at and the first of them; of a level all of them."""
+        """What the trees look at and the first of them; of a level, and of small trees, all of them."""
         grown = [tree for tree in self.trees if len(tree["feature"]) > 1]
         constant = sum(tree["value"][0] for tree in self.trees if len(tree["feature"]) == 1)
         count = f"{len(grown)} tree{'s' * (len(grown) != 1)}"
         if choice.form == words.SCORE:
             lines = words.heading(choice, f"The candidate with the highest sum over {count}.", facts)
-            lines += ["", *self._gains(grown, choice), "", *self._rules(grown, choice, TREES_SHOWN)]
+            gains = ["", *self._gains(grown, choice)] if any(sum(tree.get("gain", ())) for tree in grown) else []
+            shown = TREES_SHOWN if self.complexity() > NODES_READ else len(grown)
+            lines += [*gains, "", *self._rules(grown, choice, shown)]
         else:
             lines = words.heading(choice, f"The sum over {count}, as a share of all, rounded.", facts)
             lines += ["", *self._rules(grown, choice, len(grown))]

@@ -125,8 +125,8 @@ class SkopeRulesParams(GreedyRulesParams):
 class BoostedRulesParams(DistilledParams):
     """Boosted rules."""
 
-    rules: int = Field(16, ge=1, le=256, description="rules that are added up, at most")
-    conditions: int = Field(1, ge=1, le=3, description="conditions of a rule, at most")
+    rules: int = Field(12, ge=1, le=256, description="small trees of rules that are added up, at most")
+    conditions: int = Field(2, ge=1, le=3, description="conditions of a rule, at most")
 
 
 class IntegerScoreParams(DistilledParams):

@@ -41,8 +41,8 @@ class ReferenceSimulator:
     how many.
 
     After `run`: `decisions`, rows of §9; `tasks`, rows (start_ms, duration_ms, job, stage, wave, attempt, failed);
-    `completions_ms`; `parked_time_ms`, what all executors spent in the pools of jobs; `longest_stall_ms`, the longest time
-    that a job had both executors in its pool and a stage in its frontier with demand.
+    `completions_ms`; `parked_time_ms`, what all executors spent in the pools of jobs; `longest_stall_ms`, the longest
+    time that a job had both executors in its pool and a stage in its frontier with demand.
     """
 
     def __init__(

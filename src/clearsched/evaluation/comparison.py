@@ -15,7 +15,7 @@ from clearsched.evaluation.policies import format_settings, label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.seeds import LEARNED, SeedRuns, over_seeds
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference
-from clearsched.problems.problem import Measure, Problem
+from clearsched.problems.problem import Measure, Problem, told_measures
 from clearsched.schemas import COMPARISON
 from clearsched.search.safety import worst_ratio
 
@@ -94,7 +94,7 @@ def compare(
     bootstrap: Bootstrap,
     bounds: Bounds | None = None,
 ) -> pa.Table:
-    """One row a compared measure and policy, of schema COMPARISON; policies in the order of the objective, best first.
+    """One row a measure that is told and policy, of schema COMPARISON; policies in the objective's order, best first.
 
     `bounds`: what no policy can do better than, of the measures that have a bound.
 
@@ -106,10 +106,9 @@ def compare(
     order = sorted(rollouts, key=lambda rollout: (sign * rollout.objective.mean(), rollout.name))
     base = find(rollouts, reference)
     plain = next((rollout for rollout in rollouts if rollout.name == problem.baseline), None)
-    others = [measure for measure in problem.measures if measure.compared and measure != objective]
     rows = [
         _row(rollout, base, plain, measure, bootstrap, bounds or {})
-        for measure in (objective, *others)
+        for measure in told_measures(problem, objective)
         for rollout in order
     ]
     return pa.Table.from_pylist(rows, schema=COMPARISON)

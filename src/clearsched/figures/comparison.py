@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.text import decimals, with_unit
+from clearsched.evaluation.columns import decimals, with_unit
 from clearsched.figures import style
 from clearsched.problems.problem import Measure, find_objective
 from clearsched.schemas import COMPARISON, read_table

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.text import with_unit
+from clearsched.evaluation.columns import with_unit
 from clearsched.figures import style
 from clearsched.problems.problem import find_objective
 from clearsched.registry import Look

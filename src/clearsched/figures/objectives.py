@@ -10,9 +10,9 @@ import numpy as np
 
 from clearsched import schemas
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.columns import with_unit
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.statistics import bootstrap_mean, generator
-from clearsched.evaluation.text import with_unit
 from clearsched.figures import style
 from clearsched.figures.data_sets import problem_of
 from clearsched.problems.problem import Measure, Problem, find_objective

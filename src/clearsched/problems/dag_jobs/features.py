@@ -201,7 +201,7 @@ FEATURES = (
     Feature(
         "job_parked",
         "executors",
-        "executors that wait in the job and run nothing, less those decided on: it holds them, and they bring no work off",
+        "executors that wait in the job and run nothing, less those decided on: it holds them, they do no work",
         "parked",
     ),
     Feature(

@@ -23,6 +23,7 @@ CHANGES = {
     "work_conserving": Semantics(work_conserving=True),
     "right_interpolation": Semantics(right_interpolation=True),
     "spark_fifo": Semantics(spark_fifo=True),
+    "offer_parked": Semantics(offer_parked=True),
     "failures: 6 an hour, back after 10 s": Semantics(failures_per_hour=6.0),
     "stragglers: 5 % of tasks, 4 times longer": Semantics(straggler_probability=0.05, straggler_slowdown=4.0),
 }

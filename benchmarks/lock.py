@@ -4,8 +4,8 @@
 
 FILE is the list, DIR the tpch-decima folder. The list, the list with a rule before it that cures it, tuned capped
 SRPT and fair run the same streams under the published rules and with `offer_parked` (docs/simulator.md §10). Then the
-safety check (`search.safety`) meets the list and the cured one on other streams of training, of so many seeds: how often
-it refuses them, and what it costs.
+safety check (`search.safety`) meets the list and the cured one on other streams of training, of so many seeds: how
+often it refuses them, and what it costs.
 """
 
 from __future__ import annotations

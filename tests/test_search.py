@@ -32,6 +32,7 @@ from clearsched.search import weights as weights_module
 from clearsched.search.evolution import Evolution
 from clearsched.search.families import FAMILIES, families_of
 from clearsched.search.inputs import Caps, inputs_of, told
+from clearsched.search.safety import evidence, judge
 from clearsched.search.sampling import ground_of
 from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
@@ -130,11 +131,14 @@ class Fixed:
         if self.cost is None:
             raise FeatureError("decision 3: the score is nan")
         self.ran += len(episodes)
-        return [SimpleNamespace(measures={"jct_s": self.cost + episode}, end_s=1.0) for episode in episodes]
+        return [
+            SimpleNamespace(measures={"jct_s": self.cost + episode}, end_s=1.0, scale_s=1.0) for episode in episodes
+        ]
 
 
 def trials_of(measure: Measure) -> Trials:
-    return Trials(SimpleNamespace(), measure, ThreadPoolExecutor(2))  # type: ignore[arg-type]
+    problem = SimpleNamespace(measures=(measure,))
+    return Trials(SimpleNamespace(problem=problem), measure, ThreadPoolExecutor(2))  # type: ignore[arg-type]
 
 
 def test_who_falls_behind_is_given_up_and_ranks_behind_who_ran_on() -> None:
@@ -155,6 +159,37 @@ def test_what_is_better_higher_costs_less() -> None:
     runs = trials_of(Measure("jct_s", "", "used", "used", lower_is_better=False))
     cost = runs.cost([Fixed(1.0), Fixed(2.0)], [0.0])  # type: ignore[list-item]
     assert cost.tolist() == [[-1.0], [-2.0]] and runs.value(-2.0) == 2.0
+
+
+class Stalling:
+    """A policy with its cost, which holds up a job for so long on the last of some episodes."""
+
+    name = "stalling"
+
+    def __init__(self, cost: float, stall_s: float, scale_s: float = 10.0) -> None:
+        self.cost, self.stall_s, self.scale_s = cost, stall_s, scale_s
+
+    def run(self, instance: object, episodes: list[float], *, record: bool = False) -> list[SimpleNamespace]:
+        told = [{"jct_s": self.cost, "stall_s": self.stall_s * (episode == 1.0)} for episode in episodes]
+        return [SimpleNamespace(measures=measures, end_s=1.0, scale_s=self.scale_s) for measures in told]
+
+
+def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
+    """The limit is twice as long as jobs stay under the baseline, 10 s: whatever the cost, and in whatever episode."""
+    jct, stall = Measure("jct_s", "s", "mean", "JCT"), Measure("stall_s", "s", "stall", "stall", limit=2.0)
+    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct, stall)))
+    runs = Trials(instance, jct, ThreadPoolExecutor(2))
+    policies: Any = [Stalling(0.5, 21.0, 99.0), Stalling(1.6, 0.0), Stalling(0.5, 20.0), Stalling(0.5, 0.0)]
+    baseline: Any = Stalling(1.0, 0.0)
+    verdicts = judge(runs, policies, baseline, [0.0] * 20 + [1.0])
+    assert [verdict.strays for verdict in verdicts] == [True, True, False], "none is asked after one that is safe"
+    assert str(verdicts[0]) == "on an episode a measure is 1.05 times its limit"
+    assert str(verdicts[1]) == "on its worst episode it takes 1.60 times the baseline's"
+    assert verdicts[2].of_limit == 1.0
+    assert [verdict.episodes for verdict in verdicts] == [21, 16, 21]
+    assert evidence(verdicts[2], baseline)["stress"] == {
+        "heuristic": "stalling", "episodes": 21, "worst": 1.0, "of_limit": 1.0
+    }  # fmt: skip
 
 
 def test_a_search_in_which_nothing_runs_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

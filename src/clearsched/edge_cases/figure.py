@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clearsched.edge_cases.case import Case, Row, order_of
-from clearsched.evaluation.text import with_unit
 from clearsched.figures import style
 from clearsched.figures.comparison import legend_of_kinds
+from clearsched.layout import with_unit
 from clearsched.problems.problem import Measure
 from clearsched.schemas import EDGE_CASES
 

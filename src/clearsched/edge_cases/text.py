@@ -12,7 +12,7 @@ from clearsched.evaluation.comparison import Bootstrap, Verdict
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
 from clearsched.evaluation.statistics import generator, paired_difference
-from clearsched.evaluation.text import decimals, layout, with_unit
+from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.problem import Measure, Problem, objectives
 from clearsched.search.safety import LIMIT
 

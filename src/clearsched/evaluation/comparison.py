@@ -15,7 +15,7 @@ from clearsched.evaluation.policies import format_settings, label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.seeds import LEARNED, SeedRuns, over_seeds
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference
-from clearsched.problems.problem import Measure, Problem
+from clearsched.problems.problem import Measure, Problem, told_measures
 from clearsched.schemas import COMPARISON
 from clearsched.search.safety import worst_ratio
 
@@ -95,7 +95,7 @@ def compare(
     bounds: Bounds | None = None,
     further: Sequence[Measure] | None = None,
 ) -> pa.Table:
-    """One row a compared measure and policy, of schema COMPARISON; policies in the order of the objective, best first.
+    """One row a measure that is told and policy, of schema COMPARISON; policies in the objective's order, best first.
 
     Args:
         problem: what was scheduled.
@@ -103,7 +103,7 @@ def compare(
         reference: name of the policy that differences are taken to.
         bootstrap: how intervals are drawn.
         bounds: what no policy can do better than, of the measures that have a bound.
-        further: measures beside the objective; those that the problem wants compared without it.
+        further: measures beside the objective; those that the problem wants told without it.
 
     Raises:
         ClearschedError: the reference was not run.
@@ -113,11 +113,10 @@ def compare(
     order = sorted(rollouts, key=lambda rollout: (sign * rollout.objective.mean(), rollout.name))
     base = find(rollouts, reference)
     plain = next((rollout for rollout in rollouts if rollout.name == problem.baseline), None)
-    wanted = [measure for measure in problem.measures if measure.compared] if further is None else further
-    others = [measure for measure in wanted if measure != objective]
+    told = told_measures(problem, objective) if further is None else (objective, *further)
     rows = [
         _row(rollout, base, plain, measure, bootstrap, bounds or {})
-        for measure in (objective, *others)
+        for measure in dict.fromkeys(told)
         for rollout in order
     ]
     return pa.Table.from_pylist(rows, schema=COMPARISON)

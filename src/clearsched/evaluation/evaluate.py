@@ -111,12 +111,13 @@ def with_costs(
 
 
 def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
-    """What `dvc metrics show` prints, by policy: mean of each compared measure in its unit, fidelity as shares."""
+    """What `dvc metrics show` prints, by policy: mean and worst of each measure that is told, fidelity as shares."""
     result: dict[str, Any] = {}
     objective = compared["measure"][0].as_py()  # its rows come first
     for row in compared.to_pylist():
         told = result.setdefault(row["policy"], {})
         told[row["measure"]] = _rounded(row["mean"])
+        told[f"{row['measure']}_worst"] = _rounded(row["worst"])
         if row["measure"] == objective:
             told |= {name: _rounded(row[name]) for name in ("ci_low", "ci_high", "difference_percent")}
             if row["from_bound_percent"] is not None:

@@ -12,9 +12,9 @@ from clearsched.evaluation.comparison import Bootstrap, Verdict
 from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import Summary
-from clearsched.layout import layout
+from clearsched.evaluation.worst import stray_lines, worst_lines
+from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.problem import Measure, Problem
-from clearsched.search.safety import LIMIT
 
 Row = dict[str, Any]
 
@@ -48,12 +48,13 @@ def render(
         f"Difference: same episodes, paired, to {label(problem, rows[0]['reference'])},",
         "the strongest heuristic on the validation episodes.",
         *_bound_lines(objective, of_objective[0]),
-        *_worst_lines(problem, of_objective),
         "",
         *_comparison_lines(problem, of_objective, objective),
         "",
+        *worst_lines(problem, rows, objective),
+        "",
         *(f"* {item}" for item in found if item.policy != item.reference),
-        *_stray_lines(problem, of_objective),
+        *stray_lines(problem, of_objective),
         *_seed_lines(problem, seeds, rows[0]["reference"], float(_mean_of_reference(of_objective)), objective),
         *_other_measures(problem, rows, objective),
     ]
@@ -70,35 +71,16 @@ def _better(measure: Measure) -> str:
     return f"{'lower' if measure.lower_is_better else 'higher'} is better"
 
 
-def with_unit(text: str, unit: str) -> str:
-    """The text with the unit behind it, if there is one: "JCT (s)"."""
-    return f"{text} ({unit})" if unit else text
-
-
-def decimals(largest: float) -> int:
-    """Three or four digits that matter, the same number of decimals in the whole column."""
-    if largest >= 100:
-        return 1
-    if largest >= 1 or largest == 0:
-        return 2
-    return min(2 - int(np.floor(np.log10(largest))), 9)
-
-
 def _bound_lines(measure: Measure, row: Row) -> list[str]:
     """What no policy's mean can be better than, where that is proved."""
     if row["bound"] is None:
         return []
     told = with_unit_of(f"{row['bound']:.{decimals(abs(row['bound']))}f}", measure.unit)
     side = "below" if measure.lower_is_better else "above"
-    return [f"Bound: no policy's mean can be {side} {told} on these episodes, whatever it knows (docs/evaluation.md)."]
-
-
-def _worst_lines(problem: Problem, rows: list[Row]) -> list[str]:
-    """What the columns of the worst episode are, where the baseline was run."""
-    if all(row["worst_to_baseline"] is None for row in rows):
-        return []
-    plain = label(problem, problem.baseline)
-    return [f"Worst: the worst episode; x {plain}: the most, on any episode, that a policy takes next to {plain}."]
+    return [
+        f"Bound: no policy's mean can be {side} {told} on these episodes, whatever it knows (docs/evaluation.md);",
+        f"bound (%): how far {'above' if measure.lower_is_better else 'below'} it the mean is.",
+    ]
 
 
 def with_unit_of(number: str, unit: str) -> str:
@@ -111,29 +93,16 @@ def _comparison_lines(problem: Problem, rows: list[Row], objective: Measure) -> 
     difference = with_unit("difference", objective.unit)
     header = ["policy", "kind", "settings", "choice", with_unit(objective.short, objective.unit), ends]
     places = decimals(max(abs(row["mean"]) for row in rows))
+    any_sampled = any(row["mode"] != "argmax" for row in rows)
     body = []
     for row in rows:
         is_reference = row["policy"] == row["reference"]
         mean = [f"{row['mean']:.{places}f}", _ends(row["ci_low"], row["ci_high"], f"{{:.{places}f}}")]
         told = ["reference", "", ""] if is_reference else _difference_cells(row, max(places, 2))
         away = "" if row["from_bound_percent"] is None else f"{row['from_bound_percent']:.1f}"
-        ratio = "" if row["worst_to_baseline"] is None else f"{row['worst_to_baseline']:.2f}"
-        told += [away, f"{row['worst']:.{places}f}", ratio]
-        body.append([label(problem, row["policy"]), row["kind"], row["settings"], row["mode"], *mean, *told])
-    from_bound = f"{'above' if objective.lower_is_better else 'below'} bound (%)"
-    worst = ["worst", f"x {label(problem, problem.baseline)}"]
-    return layout([*header, difference, ends, "(%)", from_bound, *worst], body, left=4)
-
-
-def _stray_lines(problem: Problem, rows: list[Row]) -> list[str]:
-    """Who was made here and is far worse than the baseline on some episode, which its mean may hide."""
-    plain = label(problem, problem.baseline)
-    return [
-        f"* {label(problem, row['policy'])}: {row['worst_to_baseline']:.2f} times {plain} on its worst episode: "
-        "find out why before it schedules anything"
-        for row in rows
-        if row["kind"] != "heuristic" and (row["worst_to_baseline"] or 0.0) > LIMIT
-    ]
+        mode = row["mode"] if any_sampled else ""
+        body.append([label(problem, row["policy"]), row["kind"], row["settings"], mode, *mean, *told, away])
+    return layout([*header, difference, ends, "(%)", "bound (%)"], body, left=4)
 
 
 def _difference_cells(row: Row, places: int) -> list[str]:

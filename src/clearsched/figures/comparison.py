@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.text import decimals, with_unit
 from clearsched.figures import style
+from clearsched.layout import decimals, with_unit
 from clearsched.problems.problem import Measure, find_objective
 from clearsched.schemas import COMPARISON, read_table
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.text import with_unit
 from clearsched.figures import style
+from clearsched.layout import with_unit
 from clearsched.problems.problem import find_objective
 from clearsched.registry import Look
 from clearsched.schemas import LEARNING_CURVE, read_table

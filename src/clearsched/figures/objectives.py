@@ -12,9 +12,9 @@ from clearsched import schemas
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.statistics import bootstrap_mean, generator
-from clearsched.evaluation.text import with_unit
 from clearsched.figures import style
 from clearsched.figures.data_sets import problem_of
+from clearsched.layout import with_unit
 from clearsched.problems.problem import Measure, Problem, find_objective
 from clearsched.schemas import COMPARISON, read_table
 

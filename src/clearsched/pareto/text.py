@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
-from clearsched.evaluation.text import with_unit
+from clearsched.layout import layout, with_unit
 from clearsched.problems.problem import Instance, Problem
 
 if TYPE_CHECKING:
@@ -22,19 +22,13 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
     test = instance.describe("test", instance.split("test"))
     lines = [
         f"{with_unit(objective.label, objective.unit)} of students of several sizes, over {test}.",
-        f"The teacher: {base.objective.mean():.2f}. CI: {100 * params.evaluation.confidence:g} % bootstrap interval, paired.",
+        f"The teacher: {base.objective.mean():.2f}. CI: {100 * params.evaluation.confidence:g} %, bootstrap, paired.",
         "To read: conditions, rules, terms, nodes. Unseen: mean over the episodes that sizes are chosen on;",
         f"*: the smallest size within {within:g} % of the best there.",
         "First choice: share of the real choices in which it is the teacher's.",
         "",
     ]
-    cells = [HEADER, *(_cells(problem, row) for row in rows)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
-    for place, line in enumerate(cells):
-        first, *rest = line
-        told = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
-        lines.append("  ".join(told).rstrip())
-        lines += ["  ".join("-" * width for width in widths)] if place == 0 else []
+    lines += layout(HEADER, [_cells(problem, row) for row in rows], 1)
     return "\n".join(lines) + "\n"
 
 

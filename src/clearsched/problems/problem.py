@@ -67,6 +67,7 @@ class Measure(NamedTuple):
     lower_is_better: bool = True
     compared: bool = True  # whether tables tell it beside the objective
     objective: bool = False  # whether policies may be made for it (`workload.objective`); the first always may
+    beside: Literal["", "mean", "worst"] = ""  # told beside the objective: its mean over the episodes, or the worst
     limit: float | None = None  # a policy is refused above so many times the baseline's `scale_s` (`search.safety`)
 
 
@@ -402,6 +403,12 @@ class Problem(Protocol):
 
     def network(self, sizes: Mapping[str, int], none: bool) -> Any:
         """A network for its decisions (`teacher.network.Network`); `none`: it scores "none of these" too."""
+
+
+def told_measures(problem: Problem, objective: Measure) -> list[Measure]:
+    """The measures that a comparison has rows of: the objective first, those compared, those told beside it."""
+    others = [measure for measure in problem.measures if measure != objective]
+    return [objective, *(m for m in others if m.compared), *(m for m in others if m.beside and not m.compared)]
 
 
 def level_of(share: float, first: int, last: int, *, up: bool = False) -> int:

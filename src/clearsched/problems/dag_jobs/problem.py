@@ -44,14 +44,17 @@ class DagJobs:
             objective=True,
         ),
         Measure("makespan_s", "s", "completion of the last job", "makespan", compared=False, objective=True),
-        Measure("jct_p99_s", "s", "99th percentile of the job completion times", "p99 JCT", compared=False),
-        Measure("parked_percent", "%", "executor time parked in jobs", "parked", compared=False),
+        Measure(
+            "jct_p99_s", "s", "99th percentile of the job completion times", "p99 JCT", compared=False, beside="mean"
+        ),
+        Measure("parked_percent", "%", "executor time parked in jobs", "parked", compared=False, beside="mean"),
         Measure(
             "stall_s",
             "s",
             "longest time that executors were parked in a job while a ready stage of it waited",
             "stall",
             compared=False,
+            beside="worst",
             limit=STALL_LIMIT,
         ),
         Measure("num_tasks", "tasks", "tasks started", "tasks", compared=False),

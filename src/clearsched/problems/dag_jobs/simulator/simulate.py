@@ -112,9 +112,9 @@ class EpisodeResult:
         return {
             JCT: self.avg_jct_s,
             JCT_P95: percentile(self.jct_s, TAIL),
-            "jct_p99_s": percentile(self.jct_s, 0.99),
             SLOWDOWN: float(self.slowdown.mean()),
             MAKESPAN: self.makespan_s,
+            "jct_p99_s": percentile(self.jct_s, 0.99),
             "parked_percent": 100 * self.parked_share,
             "stall_s": self.stall_ms / 1000,
             "num_tasks": float(self.num_tasks),

@@ -1,0 +1,60 @@
+"""What a mean hides: the worst episode, the slowest jobs, executors that wait; who strays from the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clearsched.evaluation.policies import label
+from clearsched.layout import decimals, layout, with_unit
+from clearsched.problems.problem import Measure, Problem, told_measures
+from clearsched.search.safety import LIMIT
+
+Row = dict[str, Any]
+
+
+def worst_lines(problem: Problem, rows: list[Row], objective: Measure) -> list[str]:
+    """A table beside the means: the objective on the worst episode, and the measures that belong beside it.
+
+    Args:
+        problem: what was scheduled.
+        rows: of schema COMPARISON.
+        objective: the measure whose rows come first.
+    """
+    of_objective = [row for row in rows if row["measure"] == objective.name]
+    columns = [(objective, "worst"), *((m, m.beside) for m in told_measures(problem, objective)[1:] if m.beside)]
+    header, cells = ["policy"], [[label(problem, row["policy"])] for row in of_objective]
+    for measure, which in columns:
+        found = [row[which] for row in rows if row["measure"] == measure.name]
+        places = decimals(max(abs(value) for value in found))
+        header.append(with_unit("worst" if measure == objective else measure.short, measure.unit))
+        for line, value in zip(cells, found, strict=True):
+            line.append(f"{value:.{places}f}")
+    plain = label(problem, problem.baseline)
+    header.insert(2, f"x {plain}")
+    for line, row in zip(cells, of_objective, strict=True):
+        line.insert(2, "" if row["worst_to_baseline"] is None else f"{row['worst_to_baseline']:.2f}")
+    return [*_legend(problem, of_objective, columns), "", *layout(header, cells, left=1)]
+
+
+def _legend(problem: Problem, rows: list[Row], columns: Sequence[tuple[Measure, str]]) -> list[str]:
+    """What the columns are: a line each."""
+    plain = label(problem, problem.baseline)
+    lines = ["Beside the mean. worst: the worst episode."]
+    if any(row["worst_to_baseline"] is not None for row in rows):
+        lines.append(f"x {plain}: the most, on any episode, that a policy takes next to {plain}.")
+    for measure, which in columns[1:]:
+        over = "mean over the episodes" if which == "mean" else "on the worst episode"
+        lines.append(f"{measure.short}: {measure.label}, {over}.")
+    return lines
+
+
+def stray_lines(problem: Problem, rows: list[Row]) -> list[str]:
+    """Who was made here and is far worse than the baseline on some episode, which its mean may hide."""
+    plain = label(problem, problem.baseline)
+    return [
+        f"* {label(problem, row['policy'])}: {row['worst_to_baseline']:.2f} times {plain} on its worst episode: "
+        "find out why before it schedules anything"
+        for row in rows
+        if row["kind"] != "heuristic" and (row["worst_to_baseline"] or 0.0) > LIMIT
+    ]

@@ -78,3 +78,15 @@ def verify(
     from clearsched import students
 
     typer.echo(students.verify(path, decisions, trace, workloads), nl=False)
+
+
+@app.command()
+def card(
+    path: StudentFile,
+    results: Annotated[Path, typer.Option(help="Folder of the scenario, results/<scenario>, with its evaluation.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; <student>.md beside the student without.")] = None,
+) -> None:
+    """Write a student's model card: rules, cost, fidelity, weaknesses, verification, how to make it anew."""
+    from clearsched import students
+
+    typer.echo(str(students.card(path, results, out)))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from clearsched.problems.problem import Problem
     from clearsched.scorers.policy import ScoredPolicy
 
-__all__ = ["explain", "fit", "load_policy", "show", "verify"]
+__all__ = ["card", "explain", "fit", "load_policy", "show", "verify"]
 
 
 def fit(
@@ -97,3 +97,19 @@ def verify(
     from clearsched.students.verification.verify import verify as tell
 
     return tell(load_policy(path), decisions, trace, workloads)
+
+
+def card(path: Path, results: Path, out: Path | None = None) -> Path:
+    """Write the model card of a fitted student, Markdown; beside its file unless `out` says where.
+
+    Args:
+        path: the student.
+        results: folder of its scenario, results/<scenario>, complete with the evaluation.
+        out: file to write.
+
+    Raises:
+        ClearschedError: see `load_policy`; a file is missing, or was made from other data than the student.
+    """
+    from clearsched.students.reading.cards import write_card
+
+    return write_card(path, results, out)

@@ -5,31 +5,24 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Choice, Episode, Instance
+from clearsched.problems.problem import Choice
 from clearsched.scorers.pieces import firing
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.students.reading.reasons import valued
 from clearsched.students.reading.show import SPLIT, read_log
+from clearsched.students.reading.worth import Bench
 from clearsched.students.verification.box import Box, box_of, reordered, unbounded
 from clearsched.students.verification.monotone import PAIRS, Verdict, monotone
 from clearsched.students.verification.structure import structure_of, told
 from clearsched.students.verification.waiting import AgeRule, Wait, age_rule, longest_wait
 
 WIDTH = 110
-
-
-class Bench(NamedTuple):
-    """Episodes over which waits are measured."""
-
-    instance: Instance
-    episodes: Sequence[Episode]
 
 
 def verify(policy: ScoredPolicy, decisions: Path | None, trace: Path | None, workloads: Path | None) -> str:

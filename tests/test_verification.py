@@ -16,6 +16,7 @@ from clearsched import students
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE, Answers, Choice
 from clearsched.scorers.conditions import Condition, Rule, first_rule, parse_conditions
 from clearsched.scorers.policy import ScoredPolicy
@@ -27,6 +28,7 @@ from clearsched.students.verification.monotone import monotone
 from clearsched.students.verification.structure import structure_of, told
 from clearsched.students.verification.verify import lines_of
 from clearsched.students.verification.waiting import AgeRule, age_rule, longest_wait, score_bounds
+from conformance.cases import CASES
 from random_trees import random_tree
 
 DAG_JOBS = find_problem("dag_jobs")
@@ -316,3 +318,29 @@ def test_verify_without_a_log_and_with_half_the_data(tmp_path: Path) -> None:
         students.verify(path, None, tmp_path / "trace.parquet", None)
     with pytest.raises(ClearschedError, match="no such file"):
         students.verify(path, tmp_path / "log.parquet")
+
+
+def test_what_is_too_much_to_decide_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clearsched.students.verification.monotone.MOST_BRANCHES", 3)
+    step = {"feature": [0, -1, -1], "threshold": [2.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
+    rises, falls = ({**step, "value": [0, 0.0, gain]} for gain in (1.0, -0.5))
+    assert monotone(TreeSum((rises, falls, rises), NAMES), 0, 1, BOX, NAMES).holds is None
+    assert monotone(TreeSum((falls, falls, rises), NAMES), 0, -1, BOX, NAMES).holds is None
+    refuted = monotone(TreeSum((rises, rises, falls), NAMES), 0, -1, BOX, NAMES)
+    assert refuted.holds is False and refuted.scores[1] > refuted.scores[0], (
+        "two rows that say no are found all the same"
+    )
+
+
+def test_waits_of_a_problem_without_groups() -> None:
+    """Deferrable jobs: every candidate waits until it starts; under first come first served the first does not."""
+    case = CASES["deferrable_jobs"]
+    instance, episode = case.toy()
+    problem = find_problem("deferrable_jobs")
+    found = [
+        longest_wait(heuristic(problem, name).compiled, instance, [episode], problem.choices[0]).seconds
+        for name in ("fifo", "edf")
+    ]
+    assert all(seconds >= 0 for seconds in found)
+    never = ScoredPolicy("never", problem, {"start": read_scorer({"constant": -1.0}, (), "test")}, none=True)
+    assert longest_wait(never.compiled, instance, [episode], problem.choices[0]).seconds > max(found)

@@ -26,7 +26,7 @@ SMALL = 1e-12
 """What sums of leaves may be apart without being another number."""
 
 MOST_BRANCHES = 200_000
-"""Combinations of leaves of one threshold that are looked at before it is given up."""
+"""Combinations of leaves that are looked at for one feature before it is given up."""
 
 PAIRS = 20_000
 """Pairs of rows that are tried where nothing is decided."""
@@ -65,6 +65,23 @@ class Found(NamedTuple):
 
     rows: np.ndarray
     held: tuple[int, ...]
+
+
+class Budget:
+    """Counts combinations of leaves."""
+
+    def __init__(self) -> None:
+        self.left = MOST_BRANCHES
+
+    def spend(self) -> None:
+        """One more.
+
+        Raises:
+            Undecided: there were too many.
+        """
+        self.left -= 1
+        if self.left < 0:
+            raise Undecided
 
 
 class Undecided(Exception):
@@ -158,14 +175,16 @@ def _of_trees(scorer: TreeSum, feature: int, direction: int, box: Box) -> Found 
     """Two rows that say no: at a threshold the trees that ask for it change, and all others add the same."""
     trees = scorer.trees
     marks = sorted({mark for tree in trees for mark in _marks(tree, feature, box)})
-    start = whole_region(box)
+    start, budget = whole_region(box), Budget()
     for mark in marks:
         if not (start.low[feature] < mark < start.high[feature]):
             continue
         parts = [
-            list(_meeting(tree, feature, mark, box, start)) for tree in trees if mark in _marks(tree, feature, box)
+            list(_meeting(tree, feature, mark, box, start, budget))
+            for tree in trees
+            if mark in _marks(tree, feature, box)
         ]
-        found = _least(parts, direction, start)
+        found = _least(parts, direction, start, budget)
         if found is not None:
             return _pair(found, box, feature, box.before(feature, mark), mark)
     return None
@@ -178,9 +197,16 @@ def _marks(tree: dict[str, Any], feature: int, box: Box) -> set[float]:
 
 
 def _meeting(
-    tree: dict[str, Any], feature: int, mark: float, box: Box, region: Region, nodes: tuple[int, int] = (0, 0)
+    tree: dict[str, Any],
+    feature: int,
+    mark: float,
+    box: Box,
+    region: Region,
+    budget: Budget,
+    nodes: tuple[int, int] = (0, 0),
 ) -> Iterator[Pair]:
     """What a tree gains where a feature goes from just below a mark to it, by region of the other features."""
+    budget.spend()
     inner = next((place for place in (0, 1) if tree["feature"][nodes[place]] != LEAF), None)
     if inner is None:
         yield Pair(region, tree["value"][nodes[1]] - tree["value"][nodes[0]])
@@ -201,19 +227,16 @@ def _meeting(
         child = tree[turn][node]
         both = nodes[0] == nodes[1] and asked != feature
         following = (child, child) if both else (child, nodes[1]) if inner == 0 else (nodes[0], child)
-        yield from _meeting(tree, feature, mark, box, part, following)
+        yield from _meeting(tree, feature, mark, box, part, budget, following)
 
 
-def _least(parts: Sequence[Sequence[Pair]], direction: int, start: Region) -> Region | None:
+def _least(parts: Sequence[Sequence[Pair]], direction: int, start: Region, budget: Budget) -> Region | None:
     """A region in which the trees together lose; None where there is none. Branch and bound over their leaves."""
     best = [min(direction * pair.gain for pair in part) for part in parts]
     rest = np.append(np.cumsum(best[::-1])[::-1], 0.0)
-    budget = [MOST_BRANCHES]
 
     def search(place: int, region: Region, gain: float) -> Region | None:
-        budget[0] -= 1
-        if budget[0] < 0:
-            raise Undecided
+        budget.spend()
         if gain + rest[place] >= -SMALL:
             return None
         if place == len(parts):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearsched import students
+from clearsched import reading
 from clearsched.cli import main
 from clearsched.decisions.answers import rank_places
 from clearsched.decisions.choices import Choices
@@ -27,15 +27,15 @@ from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.problem import NONE
+from clearsched.reading.flipping import DECISION, GROUP, ROW, smallest_flip, spread_of
+from clearsched.reading.reasons import against, for_it, reached, valued
+from clearsched.reading.worth import worth_of
 from clearsched.schemas import COMPARISON, FIDELITY, write_table
 from clearsched.scorers.conditions import parse_conditions
 from clearsched.scorers.pieces import firing, pieces, speakers
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import Rule, RuleList
 from clearsched.scorers.scorer import read_scorer
-from clearsched.students.reading.flipping import DECISION, GROUP, ROW, smallest_flip, spread_of
-from clearsched.students.reading.reasons import against, for_it, reached, valued
-from clearsched.students.reading.worth import worth_of
 from random_trees import COLUMNS, grid_rows, random_tree
 from stages import stage_params
 from toys import stage, toy_trace
@@ -250,8 +250,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_show_tells_what_rules_are_worth(files: dict[str, Path]) -> None:
-    text = students.show(files["student"], files["decisions"], files["trace"], files["workloads"])
-    assert text.startswith(students.show(files["student"]))
+    text = reading.show(files["student"], files["decisions"], files["trace"], files["workloads"])
+    assert text.startswith(reading.show(files["student"]))
     line = next(line for line in text.splitlines() if line.startswith("rule 1"))
     assert line.count("%") == 3 and " to " in line
     assert "mean JCT on 3 validation episodes" in text
@@ -260,11 +260,11 @@ def test_show_tells_what_rules_are_worth(files: dict[str, Path]) -> None:
 
 def test_show_needs_both_files(files: dict[str, Path]) -> None:
     with pytest.raises(ClearschedError, match="--trace and --workloads together"):
-        students.show(files["student"], None, files["trace"], None)
+        reading.show(files["student"], None, files["trace"], None)
 
 
 def test_explain_is_a_paragraph(files: dict[str, Path]) -> None:
-    text = students.explain(files["student"], files["decisions"], 1, 2)
+    text = reading.explain(files["student"], files["decisions"], 1, 2)
     assert text.startswith("Episode 1, decision 2, at ") and "\n\n" not in text
     for words in ("The student answers stage", "The teacher chose", "For the stage that the teacher chose"):
         assert words in text
@@ -282,7 +282,7 @@ def test_what_is_not_in_the_log_is_told(
     files: dict[str, Path], episode: int, decision: int, split: str, words: str
 ) -> None:
     with pytest.raises(ClearschedError, match=words):
-        students.explain(files["student"], files["decisions"], episode, decision, split)
+        reading.explain(files["student"], files["decisions"], episode, decision, split)
 
 
 def test_a_log_of_another_version_and_an_unknown_feature(files: dict[str, Path], tmp_path: Path) -> None:
@@ -292,19 +292,19 @@ def test_a_log_of_another_version_and_an_unknown_feature(files: dict[str, Path],
     older = tmp_path / "older.parquet"
     pq.write_table(table.drop_columns(["job_age_s"]), older)
     with pytest.raises(ClearschedError, match=r"no decision log of this version \(column job_age_s\)"):
-        students.explain(files["student"], older, 0, 0)
+        reading.explain(files["student"], older, 0, 0)
     content = json.loads(files["student"].read_text())
     content["stage"]["rules"][0]["if"] = "job_is_sauce >= 1"
     (tmp_path / "typo.json").write_text(json.dumps(content))
     with pytest.raises(ClearschedError, match="unknown feature 'job_is_sauce'; did you mean job_is_source"):
-        students.explain(tmp_path / "typo.json", files["decisions"], 0, 0)
+        reading.explain(tmp_path / "typo.json", files["decisions"], 0, 0)
 
 
 def test_a_student_of_another_problem(files: dict[str, Path], tmp_path: Path) -> None:
     start = read_scorer({"job_waited_min": 1.0}, [f.name for f in DEFERRABLE.choices[0].features], "test")
     ScoredPolicy("other", DEFERRABLE, {"start": start}).write(tmp_path / "other.json")
     with pytest.raises(ClearschedError, match="decisions of the problem dag_jobs, not of deferrable_jobs"):
-        students.explain(tmp_path / "other.json", files["decisions"], 0, 0)
+        reading.explain(tmp_path / "other.json", files["decisions"], 0, 0)
 
 
 # The card -----------------------------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def results(files: dict[str, Path], tmp_path: Path) -> Path:
 
 
 def test_a_card_tells_what_a_user_should_know(results: Path) -> None:
-    path = students.card(results / "students" / "rule_list.json", results)
+    path = reading.card(results / "students" / "rule_list.json", results)
     assert path == results / "students" / "rule_list.md"
     text = path.read_text()
     for words in (
@@ -355,7 +355,7 @@ def test_a_card_tells_what_a_user_should_know(results: Path) -> None:
     ):
         assert words in text
     assert str(results) not in text
-    again = students.card(results / "students" / "rule_list.json", results, results / "again.md")
+    again = reading.card(results / "students" / "rule_list.json", results, results / "again.md")
     assert again.read_text() == text, "the same files give the same bytes"
 
 
@@ -363,10 +363,10 @@ def test_a_card_needs_what_belongs_together(results: Path) -> None:
     path = results / "students" / "rule_list.json"
     (results / "traces/trace.parquet").write_bytes(b"others")
     with pytest.raises(ClearschedError, match="made from another trace than lies in"):
-        students.card(path, results)
+        reading.card(path, results)
     policy(LIST).write(path)
     with pytest.raises(ClearschedError, match="does not say what it was made from"):
-        students.card(path, results)
+        reading.card(path, results)
     assert not path.with_suffix(".md").exists()
 
 
@@ -374,7 +374,7 @@ def test_a_card_of_another_evaluation(results: Path) -> None:
     path = results / "students" / "rule_list.json"
     path.write_text(path.read_text() + "\n")
     with pytest.raises(ClearschedError, match=r"evaluated another rule_list.json than"):
-        students.card(path, results)
+        reading.card(path, results)
 
 
 @pytest.mark.parametrize("command", ["explain", "verify", "show", "card"])

@@ -12,22 +12,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearsched import students
+from clearsched import reading
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE, Answers, Choice
+from clearsched.reading.verification.box import Box, cells, unbounded
+from clearsched.reading.verification.monotone import monotone
+from clearsched.reading.verification.structure import structure_of, told
+from clearsched.reading.verification.verify import lines_of
+from clearsched.reading.verification.waiting import AgeRule, age_rule, longest_wait, score_bounds
 from clearsched.scorers.conditions import Condition, Rule, first_rule, parse_conditions
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.trees import TreeSum
-from clearsched.students.verification.box import Box, cells, unbounded
-from clearsched.students.verification.monotone import monotone
-from clearsched.students.verification.structure import structure_of, told
-from clearsched.students.verification.verify import lines_of
-from clearsched.students.verification.waiting import AgeRule, age_rule, longest_wait, score_bounds
 from conformance.cases import CASES
 from random_trees import random_tree
 
@@ -313,15 +313,15 @@ def test_the_account_in_words() -> None:
 def test_verify_without_a_log_and_with_half_the_data(tmp_path: Path) -> None:
     path = tmp_path / "hand.json"
     student(dag_rules(*OTHERS)).write(path)
-    assert "Over all numbers" in students.verify(path)
+    assert "Over all numbers" in reading.verify(path)
     with pytest.raises(ClearschedError, match="--trace and --workloads together"):
-        students.verify(path, None, tmp_path / "trace.parquet", None)
+        reading.verify(path, None, tmp_path / "trace.parquet", None)
     with pytest.raises(ClearschedError, match="no such file"):
-        students.verify(path, tmp_path / "log.parquet")
+        reading.verify(path, tmp_path / "log.parquet")
 
 
 def test_what_is_too_much_to_decide_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clearsched.students.verification.monotone.MOST_BRANCHES", 3)
+    monkeypatch.setattr("clearsched.reading.verification.monotone.MOST_BRANCHES", 3)
     step = {"feature": [0, -1, -1], "threshold": [2.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
     rises, falls = ({**step, "value": [0, 0.0, gain]} for gain in (1.0, -0.5))
     assert monotone(TreeSum((rises, falls, rises), NAMES), 0, 1, BOX, NAMES).holds is None

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.compiled.trees import LEAF
+from clearsched.reading.verification.box import Box, Region, TooManyCells, a_row, cells, whole_region, within
 from clearsched.scorers.conditions import Condition
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import StepList
 from clearsched.scorers.trees import TreeSum
-from clearsched.students.verification.box import Box, Region, TooManyCells, a_row, cells, whole_region, within
 
 SMALL = 1e-12
 """What sums of leaves may be apart without being another number."""

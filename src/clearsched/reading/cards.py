@@ -13,6 +13,10 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file, digest_json, read_json, write_text
 from clearsched.problems.problem import find_objective
+from clearsched.reading.files import SPLIT, read_log
+from clearsched.reading.verification.verify import lines_of, verdicts
+from clearsched.reading.worth import Bench, Worth, worth_of
+from clearsched.reading.worth import table as worth_table
 from clearsched.schemas import COMPARISON, FIDELITY, read_table
 from clearsched.scorers.pieces import firing
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
@@ -21,10 +25,6 @@ from clearsched.search.safety import LIMIT
 from clearsched.shipped.cards import number, table
 from clearsched.shipped.making import run_command
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.reading.show import SPLIT, read_log
-from clearsched.students.reading.worth import Bench, Worth, worth_of
-from clearsched.students.reading.worth import table as worth_table
-from clearsched.students.verification.verify import lines_of, verdicts
 
 INPUTS = {
     "trace": "traces/trace.parquet",
@@ -70,7 +70,7 @@ class Material:
 
 
 def write_card(path: Path, results: Path, out: Path | None = None) -> Path:
-    """See `clearsched.students.card`."""
+    """See `clearsched.reading.card`."""
     material = gather(path, results)
     out = out or path.with_suffix(".md")
     write_text(out, "\n".join(lines(material)) + "\n")

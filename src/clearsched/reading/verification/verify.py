@@ -12,21 +12,21 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Choice
+from clearsched.reading.files import SPLIT, read_log
+from clearsched.reading.reasons import valued
+from clearsched.reading.verification.box import Box, box_of, reordered, unbounded
+from clearsched.reading.verification.monotone import PAIRS, Verdict, monotone
+from clearsched.reading.verification.structure import structure_of, told
+from clearsched.reading.verification.waiting import AgeRule, Wait, age_rule, longest_wait
+from clearsched.reading.worth import Bench
 from clearsched.scorers.pieces import firing
 from clearsched.scorers.policy import ScoredPolicy, names_of
-from clearsched.students.reading.reasons import valued
-from clearsched.students.reading.show import SPLIT, read_log
-from clearsched.students.reading.worth import Bench
-from clearsched.students.verification.box import Box, box_of, reordered, unbounded
-from clearsched.students.verification.monotone import PAIRS, Verdict, monotone
-from clearsched.students.verification.structure import structure_of, told
-from clearsched.students.verification.waiting import AgeRule, Wait, age_rule, longest_wait
 
 WIDTH = 110
 
 
 def verify(policy: ScoredPolicy, decisions: Path | None, trace: Path | None, workloads: Path | None) -> str:
-    """See `clearsched.students.verify`."""
+    """See `clearsched.reading.verify`."""
     if (trace is None) != (workloads is None):
         raise ClearschedError("students: give --trace and --workloads together, or neither")
     logged = read_log(policy, decisions, SPLIT)[0] if decisions else {}

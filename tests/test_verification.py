@@ -321,7 +321,7 @@ def test_verify_without_a_log_and_with_half_the_data(tmp_path: Path) -> None:
 
 
 def test_what_is_too_much_to_decide_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clearsched.reading.verification.monotone.MOST_BRANCHES", 3)
+    monkeypatch.setattr("clearsched.reading.verification.tree_sums.MOST_BRANCHES", 3)
     step = {"feature": [0, -1, -1], "threshold": [2.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
     rises, falls = ({**step, "value": [0, 0.0, gain]} for gain in (1.0, -0.5))
     assert monotone(TreeSum((rises, falls, rises), NAMES), 0, 1, BOX, NAMES).holds is None

@@ -18,7 +18,7 @@ from clearsched.reading.verification.verify import lines_of, verdicts
 from clearsched.reading.worth import Bench, Worth, worth_of
 from clearsched.reading.worth import table as worth_table
 from clearsched.schemas import COMPARISON, FIDELITY, read_table
-from clearsched.scorers.pieces import firing
+from clearsched.scorers.pieces import firing, speakers
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.scorers.text import render
 from clearsched.search.safety import LIMIT
@@ -241,7 +241,7 @@ def _unsure(material: Material) -> Iterator[str]:
         spoke = firing(policy.scorers[choice.name], rows, names_of(choice))
         pieces = [worth.piece for worth in material.worth if worth.choice == choice.name]
         if spoke is not None:
-            silent = np.setdiff1d(np.arange(spoke.max() + 1), spoke)
+            silent = np.setdiff1d(np.arange(speakers(policy.scorers[choice.name])), spoke)
             for place in silent.tolist():
                 yield f"{choice.name}: {pieces[place]} never fired on the held-out decisions."
     for worth in material.worth:

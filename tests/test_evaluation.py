@@ -17,7 +17,8 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import comparison, fidelity, policies, rollouts, seeds, show, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
-from clearsched.evaluation.evaluate import metrics
+from clearsched.evaluation.evaluate import metrics, with_costs
+from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.evaluation.statistics import (
     Interval,
@@ -640,3 +641,29 @@ def test_without_a_candidate_that_keeps_and_without_none_there_is_one_part() -> 
     row, one = fidelity.rank_rows(student([1.0, 2.0]), plain, decisions)
     assert (one["part"], one["decisions"], one["top1"]) == ("one", 1, 1.0)
     assert (row["decisions_of"], row["decisions"], row["top1"], row["same_group"]) == ("all", 1, 1.0, None)
+
+
+def test_costs_of_parts_stand_beside_their_fidelity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part of the first choice, and the level, once a student; subsets have none."""
+    asked: list[tuple[str, list[str]]] = []
+
+    def part_costs(teacher: Any, student: Any, instance: Any, episodes: Any, parts: list[str], drawn: Any) -> Any:
+        asked.append((student.name, parts))
+        return {part: Interval(1.5, 0.5, 2.5, 0.1, 9) for part in parts}
+
+    monkeypatch.setattr("clearsched.evaluation.part_costs.part_costs", part_costs)
+    monkeypatch.setattr("clearsched.teacher.load_policy", lambda path: None)
+    shapes = [("stage", "all", "whole"), ("stage", "real", "whole"), ("stage", "all", "group")]
+    shapes += [("limit", "all", "whole"), ("limit", "real", "whole")]
+    rows = [
+        {"policy": "rule_list", "choice": choice, "decisions_of": of, "part": part, "decisions": 9, "trivial": 1}
+        for choice, of, part in shapes
+    ]
+    faithful = FIDELITY.empty_table().from_pylist(rows, schema=FIDELITY)
+    known = [SimpleNamespace(name="rule_list")]
+    found = with_costs(faithful, DAG_JOBS, known, Path("teacher"), None, [], BOOTSTRAP)
+    assert asked == [("rule_list", ["group", "level"])]
+    assert found["cost_percent"].to_pylist() == [None, None, 1.5, 1.5, None]
+    lines = fidelity_lines(DAG_JOBS, found.to_pylist())
+    assert [line.split()[-3:] for line in lines[-2:]] == [["+0.50", "to", "+2.50"]] * 2
+    assert max(map(len, lines)) < 120

@@ -13,7 +13,7 @@ SETTINGS = "settings of a stage or problem"
 FLOORS = (
     ("clearsched", "clearsched.registration"),
     ("clearsched.errors",),
-    ("clearsched.files", "clearsched.layout", "clearsched.evaluation.statistics"),
+    ("clearsched.files", "clearsched.layout"),
     ("clearsched.imports",),
     ("clearsched.section",),
     ("clearsched.registry",),
@@ -39,6 +39,7 @@ FLOORS = (
     ("clearsched.decisions",),
     ("clearsched.students",),
     ("clearsched.evaluation",),
+    ("clearsched.reading",),
     ("clearsched.figures",),
     ("clearsched.edge_cases",),
     ("clearsched.pareto",),

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearsched import students
+from clearsched import reading
+from clearsched.cli import main
 from clearsched.decisions.answers import rank_places
 from clearsched.decisions.choices import Choices
 from clearsched.decisions.recording import log
 from clearsched.errors import ClearschedError
+from clearsched.files import digest_file, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.problem import NONE
+from clearsched.reading.flipping import DECISION, GROUP, ROW, smallest_flip, spread_of
+from clearsched.reading.reasons import against, for_it, reached, valued
+from clearsched.reading.worth import worth_of
+from clearsched.schemas import COMPARISON, FIDELITY, write_table
 from clearsched.scorers.conditions import parse_conditions
 from clearsched.scorers.pieces import firing, pieces, speakers
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import Rule, RuleList
 from clearsched.scorers.scorer import read_scorer
-from clearsched.students.reading.flipping import DECISION, GROUP, ROW, smallest_flip, spread_of
-from clearsched.students.reading.reasons import against, for_it, reached, valued
-from clearsched.students.reading.worth import worth_of
 from random_trees import COLUMNS, grid_rows, random_tree
 from stages import stage_params
 from toys import stage, toy_trace
@@ -243,8 +250,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_show_tells_what_rules_are_worth(files: dict[str, Path]) -> None:
-    text = students.show(files["student"], files["decisions"], files["trace"], files["workloads"])
-    assert text.startswith(students.show(files["student"]))
+    text = reading.show(files["student"], files["decisions"], files["trace"], files["workloads"])
+    assert text.startswith(reading.show(files["student"]))
     line = next(line for line in text.splitlines() if line.startswith("rule 1"))
     assert line.count("%") == 3 and " to " in line
     assert "mean JCT on 3 validation episodes" in text
@@ -253,11 +260,11 @@ def test_show_tells_what_rules_are_worth(files: dict[str, Path]) -> None:
 
 def test_show_needs_both_files(files: dict[str, Path]) -> None:
     with pytest.raises(ClearschedError, match="--trace and --workloads together"):
-        students.show(files["student"], None, files["trace"], None)
+        reading.show(files["student"], None, files["trace"], None)
 
 
 def test_explain_is_a_paragraph(files: dict[str, Path]) -> None:
-    text = students.explain(files["student"], files["decisions"], 1, 2)
+    text = reading.explain(files["student"], files["decisions"], 1, 2)
     assert text.startswith("Episode 1, decision 2, at ") and "\n\n" not in text
     for words in ("The student answers stage", "The teacher chose", "For the stage that the teacher chose"):
         assert words in text
@@ -275,7 +282,7 @@ def test_what_is_not_in_the_log_is_told(
     files: dict[str, Path], episode: int, decision: int, split: str, words: str
 ) -> None:
     with pytest.raises(ClearschedError, match=words):
-        students.explain(files["student"], files["decisions"], episode, decision, split)
+        reading.explain(files["student"], files["decisions"], episode, decision, split)
 
 
 def test_a_log_of_another_version_and_an_unknown_feature(files: dict[str, Path], tmp_path: Path) -> None:
@@ -285,16 +292,104 @@ def test_a_log_of_another_version_and_an_unknown_feature(files: dict[str, Path],
     older = tmp_path / "older.parquet"
     pq.write_table(table.drop_columns(["job_age_s"]), older)
     with pytest.raises(ClearschedError, match=r"no decision log of this version \(column job_age_s\)"):
-        students.explain(files["student"], older, 0, 0)
+        reading.explain(files["student"], older, 0, 0)
     content = json.loads(files["student"].read_text())
     content["stage"]["rules"][0]["if"] = "job_is_sauce >= 1"
     (tmp_path / "typo.json").write_text(json.dumps(content))
     with pytest.raises(ClearschedError, match="unknown feature 'job_is_sauce'; did you mean job_is_source"):
-        students.explain(tmp_path / "typo.json", files["decisions"], 0, 0)
+        reading.explain(tmp_path / "typo.json", files["decisions"], 0, 0)
 
 
 def test_a_student_of_another_problem(files: dict[str, Path], tmp_path: Path) -> None:
     start = read_scorer({"job_waited_min": 1.0}, [f.name for f in DEFERRABLE.choices[0].features], "test")
     ScoredPolicy("other", DEFERRABLE, {"start": start}).write(tmp_path / "other.json")
     with pytest.raises(ClearschedError, match="decisions of the problem dag_jobs, not of deferrable_jobs"):
-        students.explain(tmp_path / "other.json", files["decisions"], 0, 0)
+        reading.explain(tmp_path / "other.json", files["decisions"], 0, 0)
+
+
+# The card -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def results(files: dict[str, Path], tmp_path: Path) -> Path:
+    """Results as a run leaves them, as far as a card asks: data, log, a student of them, and its evaluation."""
+    folder = tmp_path / "results" / "small"
+    for name, place in (("trace", "traces"), ("workloads", "traces"), ("decisions", "decisions")):
+        (folder / place).mkdir(parents=True, exist_ok=True)
+        shutil.copy(files[name], folder / place / f"{name}.parquet")
+    inputs = {name: digest_file(files[name]) for name in ("trace", "workloads", "decisions")}
+    origin = {"version": "1", "params": {"rounds": 2}, "inputs": inputs, "expert": "capped_srpt"}
+    stress = {"heuristic": "fair", "episodes": 9, "worst": 1.7}
+    known = replace(policy(LIST), name="rule_list", evidence={"provenance": origin, "stress": stress, "most": 4})
+    known.write(folder / "students" / "rule_list.json")
+    write_json(folder / "params" / "students.json", {"scenario": "small", "seed": 7})
+    zero = {pa.string(): "", pa.bool_(): False}
+    row = {field.name: zero.get(field.type, 0) for field in COMPARISON} | {"policy": "rule_list", "measure": "jct_s"}
+    row |= {"unit": "s", "mean": 5.0, "reference": "fair", "difference_high": 0.5, "worst_to_baseline": 1.25}
+    about = {"objective": "jct_s"}
+    about |= {"inputs": {"students/rule_list.json": digest_file(folder / "students" / "rule_list.json")}}
+    write_table(folder / "evaluation/comparison.parquet", pa.Table.from_pylist([row], COMPARISON), COMPARISON, about)
+    told = {"policy": "rule_list", "choice": "stage", "decisions_of": "real", "part": "whole", "decisions": 9}
+    faithful = pa.Table.from_pylist([told | {"trivial": 0, "top1": 0.625}], FIDELITY)
+    write_table(folder / "evaluation/fidelity.parquet", faithful, FIDELITY, {})
+    return folder
+
+
+def test_a_card_tells_what_a_user_should_know(results: Path) -> None:
+    path = reading.card(results / "students" / "rule_list.json", results)
+    assert path == results / "students" / "rule_list.md"
+    text = path.read_text()
+    for words in (
+        "# Student rule_list of small",
+        "Distilled from capped_srpt's decisions by clearsched 1, refined in closed loop, seed 7.",
+        "1. if job_is_source >= 1 and job_fair_load < 2  ->  score 3",
+        "| mean jct_s | 5 s [0, 0] |",
+        "| most next to fair on any episode | 1.25 times |",
+        "* On an episode under stress it takes 1.70 times fair's: find out why before it schedules anything.",
+        "* No gain over fair is shown: the interval of the difference reaches above 0.",
+        "* Of the real choices of stage it answers 62 % as its teacher.",
+        f"| trace | {digest_file(results / 'traces/trace.parquet')} |",
+        "snakemake --cores 2 --config scenarios='[scenarios/small.yaml]'",
+        "clearsched students card results/small/students/rule_list.json --results results/small",
+        "dead rules: none",
+    ):
+        assert words in text
+    assert str(results) not in text
+    again = reading.card(results / "students" / "rule_list.json", results, results / "again.md")
+    assert again.read_text() == text, "the same files give the same bytes"
+
+
+def test_a_card_needs_what_belongs_together(results: Path) -> None:
+    path = results / "students" / "rule_list.json"
+    (results / "traces/trace.parquet").write_bytes(b"others")
+    with pytest.raises(ClearschedError, match="made from another trace than lies in"):
+        reading.card(path, results)
+    policy(LIST).write(path)
+    with pytest.raises(ClearschedError, match="does not say what it was made from"):
+        reading.card(path, results)
+    assert not path.with_suffix(".md").exists()
+
+
+def test_a_card_of_another_evaluation(results: Path) -> None:
+    path = results / "students" / "rule_list.json"
+    path.write_text(path.read_text() + "\n")
+    with pytest.raises(ClearschedError, match=r"evaluated another rule_list.json than"):
+        reading.card(path, results)
+
+
+@pytest.mark.parametrize("command", ["explain", "verify", "show", "card"])
+def test_a_users_mistake_is_a_line_and_exit_code_2(
+    command: str, files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    options = {
+        "explain": ["--decisions", str(files["decisions"]), "--episode", "5", "--decision", "0"],
+        "verify": ["--decisions", str(files["trace"])],
+        "show": ["--decisions", str(files["decisions"]), "--trace", str(files["trace"])],
+        "card": ["--results", str(tmp_path)],
+    }
+    monkeypatch.setattr(sys, "argv", ["clearsched", "students", command, str(files["student"]), *options[command]])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    told = capsys.readouterr()
+    assert stopped.value.code == 2 and told.out == ""
+    assert told.err.startswith("clearsched: ") and told.err.count("\n") == 1

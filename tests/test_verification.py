@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,21 +13,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearsched import students
+from clearsched import reading
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE, Answers, Choice
+from clearsched.reading.verification.box import Box, cells, unbounded
+from clearsched.reading.verification.monotone import monotone
+from clearsched.reading.verification.structure import structure_of, told
+from clearsched.reading.verification.verify import lines_of
+from clearsched.reading.verification.waiting import AgeRule, age_rule, longest_wait, score_bounds
 from clearsched.scorers.conditions import Condition, Rule, first_rule, parse_conditions
-from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.trees import TreeSum
-from clearsched.students.verification.box import Box, cells, unbounded
-from clearsched.students.verification.monotone import monotone
-from clearsched.students.verification.structure import structure_of, told
-from clearsched.students.verification.verify import lines_of
-from clearsched.students.verification.waiting import AgeRule, age_rule, longest_wait, score_bounds
+from conformance.cases import CASES
 from random_trees import random_tree
 
 DAG_JOBS = find_problem("dag_jobs")
@@ -311,8 +317,57 @@ def test_the_account_in_words() -> None:
 def test_verify_without_a_log_and_with_half_the_data(tmp_path: Path) -> None:
     path = tmp_path / "hand.json"
     student(dag_rules(*OTHERS)).write(path)
-    assert "Over all numbers" in students.verify(path)
+    assert "Over all numbers" in reading.verify(path)
     with pytest.raises(ClearschedError, match="--trace and --workloads together"):
-        students.verify(path, None, tmp_path / "trace.parquet", None)
+        reading.verify(path, None, tmp_path / "trace.parquet", None)
     with pytest.raises(ClearschedError, match="no such file"):
-        students.verify(path, tmp_path / "log.parquet")
+        reading.verify(path, tmp_path / "log.parquet")
+
+
+def test_what_is_too_much_to_decide_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clearsched.reading.verification.tree_sums.MOST_BRANCHES", 3)
+    step = {"feature": [0, -1, -1], "threshold": [2.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
+    rises, falls = ({**step, "value": [0, 0.0, gain]} for gain in (1.0, -0.5))
+    assert monotone(TreeSum((rises, falls, rises), NAMES), 0, 1, BOX, NAMES).holds is None
+    assert monotone(TreeSum((falls, falls, rises), NAMES), 0, -1, BOX, NAMES).holds is None
+    refuted = monotone(TreeSum((rises, rises, falls), NAMES), 0, -1, BOX, NAMES)
+    assert refuted.holds is False and refuted.scores[1] > refuted.scores[0], (
+        "two rows that say no are found all the same"
+    )
+
+
+def test_waits_of_a_problem_without_groups() -> None:
+    """Deferrable jobs: every candidate waits until it starts; under first come first served the first does not."""
+    case = CASES["deferrable_jobs"]
+    instance, episode = case.toy()
+    problem = find_problem("deferrable_jobs")
+    found = [
+        longest_wait(heuristic(problem, name).compiled, instance, [episode], problem.choices[0]).seconds
+        for name in ("fifo", "edf")
+    ]
+    assert all(seconds >= 0 for seconds in found)
+    never = ScoredPolicy("never", problem, {"start": read_scorer({"constant": -1.0}, (), "test")}, none=True)
+    assert longest_wait(never.compiled, instance, [episode], problem.choices[0]).seconds > max(found)
+
+
+def test_a_lock_is_seen_as_a_wait(shared: Path, decima_profiles: Profiles) -> None:
+    """A list that locks the cluster on one of 300 streams, and the rule that cures it: shared/golden/lock."""
+    generator = np.random.default_rng(123)
+    for _ in range(159):
+        gaps = generator.exponential(25_000, 200)
+        jobs = generator.integers(0, 154, 200)
+    gaps[0] = 0
+    stream = Workload(jobs, np.cumsum(gaps).astype(np.int64), 50, 2000, seed=158)
+    list_of = load_policy(shared / "golden" / "lock" / "rule_list.json")
+    rules = list_of.scorers["stage"]
+    assert isinstance(rules, RuleList)
+    text = "stage_is_ready >= 1 and stage_executors < 1 and job_sqrt_load >= 3 and job_executors >= 1"
+    cure = Rule(parse_conditions(text, rules.names, "cure"), 9.0)
+    cured = replace(
+        list_of, scorers={**list_of.scorers, "stage": replace(rules, rules=(cure, *rules.rules), shares=())}
+    )
+    waits = [
+        longest_wait(policy.compiled, DagJobsInstance(decima_profiles), [stream], RANK).seconds
+        for policy in (list_of, cured, heuristic(DAG_JOBS, "fair"))
+    ]
+    assert waits[0] > 9000 and max(waits[1:]) < 100

@@ -111,6 +111,8 @@ def test_it_asks_one_rank_choice_and_at_most_one_level_choice_after_it(problem: 
     assert len({choice.name for choice in problem.choices}) == len(problem.choices)
     rank = problem.choices[0]
     assert not rank.keeps or rank.keeps in [feature.name for feature in rank.features]
+    for feature in (rank.ready, rank.served, rank.age):
+        assert not feature or feature in [known.name for known in rank.features]
     for choice in problem.choices[1:]:
         assert choice.features == rank.features
         assert choice.unit

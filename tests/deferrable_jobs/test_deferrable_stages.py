@@ -10,18 +10,23 @@ import numpy as np
 import pytest
 import torch
 
-from clearsched import decisions, heuristics, teacher
+from clearsched import decisions, heuristics, reading, teacher
 from clearsched.decisions.experts import HeuristicExpert, TeacherExpert, load_expert
+from clearsched.decisions.parts import PARTS
 from clearsched.decisions.reader import iterate_choices, read_choices, read_metadata
 from clearsched.decisions.recording import collect, record
 from clearsched.decisions.summary import summarise
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.fidelity import fidelity_table
+from clearsched.evaluation.part_costs import Hybrid
 from clearsched.files import read_json
 from clearsched.problems import find_problem
 from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE
 from clearsched.schemas import LEARNING_CURVE, read_table
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.scorer import read_scorer
 from stages import stage_params
 
 PROBLEM = find_problem("deferrable_jobs")
@@ -198,3 +203,40 @@ def test_what_is_of_another_problem_is_refused_in_one_line(files: dict[str, Path
         with pytest.raises(ClearschedError, match="heuristics of the problem dag_jobs, not of deferrable_jobs"):
             call()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tuned.json"]
+
+
+def test_students_are_read_as_those_of_any_problem(files: dict[str, Path], tmp_path: Path) -> None:
+    """No groups, no level, no candidate that changes nothing: what has no word here is left out."""
+    names = [feature.name for feature in FEATURES]
+    text = [{"if": "job_duration_rank < 1", "then": 2}, {"if": "room_safety >= 0", "then": 1}]
+    text.append({"if": "otherwise", "then": -1})
+    rules = read_scorer({"rules": text, "ties": ["-job_waited_min"]}, names, "test")
+    student = ScoredPolicy("hand", PROBLEM, {"start": rules}, none=True)
+    student.write(tmp_path / "hand.json")
+    data = (files["log"], files["trace"], files["workloads"])
+    shown = reading.show(tmp_path / "hand.json", *data)
+    assert "tie 1: most job_waited_min" in shown and "mean cost on 3 validation episodes" in shown
+    told = reading.explain(tmp_path / "hand.json", files["log"], 0, 3)
+    assert "Which waiting job starts now?" in told and "(job " not in told and "The teacher" in told
+    proved = reading.verify(tmp_path / "hand.json", *data)
+    assert "more job_waited_min never lowers the score: proved" in proved
+    assert "more job_duration_rank never raises the score: proved" in proved
+    assert "Longest wait of a candidate, on 3 validation episodes" in proved
+    found = fidelity_table(PROBLEM, [student], files["log"], "validation", 0)
+    assert {"whole", "none", "one"} == set(found["part"].to_pylist())
+
+
+def test_the_parts_of_a_problem_without_levels(files: dict[str, Path]) -> None:
+    """A teacher whose parts are all a student's answers as the student."""
+    instance = PROBLEM.open(files["trace"], files["workloads"])
+    network = teacher.load_policy(files["teacher"])
+    names = [feature.name for feature in FEATURES]
+    scorer = read_scorer({"job_waited_min": 0.01, "room_safety": 1.0, "constant": -1.0}, names, "test")
+    student = ScoredPolicy("hand", PROBLEM, {"start": scorer}, none=True)
+    episodes = instance.split("validation")
+
+    def ends(policy: Any) -> list[list[int]]:
+        return [outcome.completion.tolist() for outcome in policy.run(instance, episodes)]
+
+    assert ends(Hybrid(network, student, ())) == ends(network)
+    assert ends(Hybrid(network, student, PARTS)) == ends(student) != ends(network)

@@ -75,9 +75,9 @@ def show(
     workloads: Annotated[Path | None, typer.Option(help="Episodes, of which the validation ones are run.")] = None,
 ) -> None:
     """Print a student as rules with units; with a log and data also what each rule is worth."""
-    from clearsched import students
+    from clearsched import reading
 
-    typer.echo(students.show(path, decisions, trace, workloads))
+    typer.echo(reading.show(path, decisions, trace, workloads))
 
 
 class Split(StrEnum):
@@ -116,9 +116,9 @@ def explain(
     split: Annotated[str, typer.Option(help="Split of the log: train or validation.")] = "validation",
 ) -> None:
     """Say why a student decides as it does: why A and not B, the teacher's choice, what would flip it."""
-    from clearsched import students
+    from clearsched import reading
 
-    typer.echo(students.explain(path, decisions, episode, decision, split), nl=False)
+    typer.echo(reading.explain(path, decisions, episode, decision, split), nl=False)
 
 
 @app.command()
@@ -129,6 +129,18 @@ def verify(
     workloads: Annotated[Path | None, typer.Option(help="Episodes, of which the validation ones are run.")] = None,
 ) -> None:
     """Look for dead rules and contradictions; prove which way scores go; tell how long a candidate may wait."""
-    from clearsched import students
+    from clearsched import reading
 
-    typer.echo(students.verify(path, decisions, trace, workloads), nl=False)
+    typer.echo(reading.verify(path, decisions, trace, workloads), nl=False)
+
+
+@app.command()
+def card(
+    path: StudentFile,
+    results: Annotated[Path, typer.Option(help="Folder of the scenario, results/<scenario>, with its evaluation.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; <student>.md beside the student without.")] = None,
+) -> None:
+    """Write a student's model card: rules, cost, fidelity, weaknesses, verification, how to make it anew."""
+    from clearsched import reading
+
+    typer.echo(str(reading.card(path, results, out)))

@@ -190,13 +190,16 @@ def _seeds(path: Path, policies: list[str]) -> list[dict[str, Any]]:
 
 def _commands(name: str, problem: str) -> list[str]:
     """What makes the folder anew, in two steps."""
+    return [run_command(name, problem), f"clearsched shipped make {name} --results results/{name}"]
+
+
+def run_command(name: str, problem: str) -> str:
+    """What makes the results of a scenario anew."""
     if name == "default":
-        run = "snakemake --cores 2"
-    elif name == problem:
-        run = f"snakemake --cores 2 --config problem={problem}"
-    else:
-        run = f"snakemake --cores 2 --config scenarios='[scenarios/{name}.yaml]'"
-    return [run, f"clearsched shipped make {name} --results results/{name}"]
+        return "snakemake --cores 2"
+    if name == problem:
+        return f"snakemake --cores 2 --config problem={problem}"
+    return f"snakemake --cores 2 --config scenarios='[scenarios/{name}.yaml]'"
 
 
 def _digest(path: Path) -> str:

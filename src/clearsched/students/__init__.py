@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clearsched.problems.problem import Problem
     from clearsched.scorers.policy import ScoredPolicy
 
-__all__ = ["explain", "fit", "load_policy", "patch", "show", "verify"]
+__all__ = ["fit", "load_policy", "patch", "show"]
 
 
 def fit(
@@ -54,57 +54,15 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
     return policy.load_policy(path, problem)
 
 
-def show(
-    path: str | Path, decisions: Path | None = None, trace: Path | None = None, workloads: Path | None = None
-) -> str:
-    """A student's file as readable text with units, and what each of its pieces is worth.
-
-    Args:
-        path: the student.
-        decisions: a log, to tell how often each rule fires; without one that is left out.
-        trace, workloads: whose validation episodes tell the cost without it; without them that is left out.
+def show(path: str | Path) -> str:
+    """A student's file as readable text with units.
 
     Raises:
-        ClearschedError: see `load_policy`; a log or data of another problem; one of trace and workloads alone.
+        ClearschedError: see `load_policy`.
     """
     from clearsched.scorers.text import render
 
-    policy = load_policy(path)
-    text = render(policy)
-    if decisions is None and trace is None and workloads is None:
-        return text
-    from clearsched.students.reading.show import worth
-
-    return text + "\n" + worth(policy, decisions, trace, workloads)
-
-
-def explain(path: str | Path, decisions: Path, episode: int, decision: int, split: str = "validation") -> str:
-    """A logged decision in words: why the student answers A and not B, what the teacher chose, what would flip it.
-
-    Raises:
-        ClearschedError: see `load_policy`; a log of another problem or version, or without that decision.
-    """
-    from clearsched.students.reading.explaining import explain as tell
-
-    return tell(load_policy(path), decisions, split, episode, decision)
-
-
-def verify(
-    path: str | Path, decisions: Path | None = None, trace: Path | None = None, workloads: Path | None = None
-) -> str:
-    """What can be proved of a student: dead rules, contradictions, which way scores go, how long a candidate may wait.
-
-    Args:
-        path: the student.
-        decisions: a log, which tells what features can be; without one all numbers count.
-        trace, workloads: whose validation episodes tell the longest wait; without them it is not measured.
-
-    Raises:
-        ClearschedError: see `show`.
-    """
-    from clearsched.students.verification.verify import verify as tell
-
-    return tell(load_policy(path), decisions, trace, workloads)
+    return render(load_policy(path))
 
 
 def patch(

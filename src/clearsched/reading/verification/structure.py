@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from clearsched.compiled.trees import LEAF
+from clearsched.reading.verification.box import Box, Region, TooManyCells, cells, whole_region, within
 from clearsched.scorers.conditions import Condition, tighten
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import StepList
 from clearsched.scorers.trees import TreeSum
-from clearsched.students.verification.box import Box, Region, TooManyCells, cells, whole_region, within
 
 
 class Structure(NamedTuple):

@@ -11,18 +11,18 @@ import numpy as np
 from clearsched.decisions.answers import level_answers, rank_places
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
+from clearsched.reading.files import read_log
+from clearsched.reading.flipping import DECISION, GROUP, Flip, Spread, smallest_flip, spread_of
+from clearsched.reading.reasons import against, for_it, level_reason, reached, valued
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.scorer import Scorer
 from clearsched.students.dataset import subset
-from clearsched.students.reading.flipping import DECISION, GROUP, Flip, Spread, smallest_flip, spread_of
-from clearsched.students.reading.reasons import against, for_it, level_reason, reached, valued
-from clearsched.students.reading.show import read_log
 
 WIDTH = 100
 
 
 def explain(policy: ScoredPolicy, decisions: Path, split: str, episode: int, decision: int) -> str:
-    """See `clearsched.students.explain`."""
+    """See `clearsched.reading.explain`."""
     logged, most = read_log(policy, decisions, split)
     choices = logged[policy.rank.name]
     place = find(choices, split, episode, decision, decisions)

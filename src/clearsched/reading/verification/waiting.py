@@ -9,13 +9,13 @@ import numpy as np
 
 from clearsched.compiled.trees import LEAF
 from clearsched.problems.problem import NONE, Choice, Compiled, Episode, Instance
+from clearsched.reading.flipping import thresholds
+from clearsched.reading.verification.box import Box, Region, TooManyCells, cells, whole_region, within
 from clearsched.scorers.conditions import Condition
 from clearsched.scorers.rules import MOST, RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.trees import TreeSum
-from clearsched.students.reading.flipping import thresholds
-from clearsched.students.verification.box import Box, Region, TooManyCells, cells, whole_region, within
 
 LANES = 32
 """Episodes that run side by side."""

@@ -7,27 +7,20 @@ by their form is searched for two rows that say no.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.trees import LEAF
-from clearsched.scorers.conditions import Condition
+from clearsched.reading.verification import tree_sums
+from clearsched.reading.verification.box import Box, Region, TooManyCells, a_row, cells
+from clearsched.reading.verification.pairs import Found, Undecided, pair
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import StepList
 from clearsched.scorers.ties import tie_weights
 from clearsched.scorers.trees import TreeSum
-from clearsched.students.verification.box import Box, Region, TooManyCells, a_row, cells, whole_region, within
-
-SMALL = 1e-12
-"""What sums of leaves may be apart without being another number."""
-
-MOST_BRANCHES = 200_000
-"""Combinations of leaves of one threshold that are looked at before it is given up."""
 
 PAIRS = 20_000
 """Pairs of rows that are tried where nothing is decided."""
@@ -54,24 +47,6 @@ class Verdict:
     held: tuple[int, ...] = ()
 
 
-class Pair(NamedTuple):
-    """Where two leaves or rules meet at a threshold: a region of the other features, and what the score gains there."""
-
-    region: Region
-    gain: float
-
-
-class Found(NamedTuple):
-    """Two rows, and the columns of the other features whose values matter."""
-
-    rows: np.ndarray
-    held: tuple[int, ...]
-
-
-class Undecided(Exception):
-    """Too many combinations to look at each."""
-
-
 def monotone(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequence[str]) -> Verdict:
     """Whether the score of a scorer goes one way in a feature.
 
@@ -88,7 +63,7 @@ def monotone(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequ
         if isinstance(scorer, RuleList):
             found = _of_rules(scorer, feature, direction, box)
         elif isinstance(scorer, TreeSum):
-            found = _of_trees(scorer, feature, direction, box)
+            found = tree_sums.against(scorer, feature, direction, box)
         elif _by_sign(scorer, names[feature], direction):
             found = None
         else:
@@ -101,15 +76,6 @@ def monotone(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequ
         return Verdict(feature, direction, True)
     low, high = scorer.scores(found.rows, names).tolist()
     return Verdict(feature, direction, False, found.rows, (low, high), found.held)
-
-
-def _pair(region: Region, box: Box, feature: int, low: float, high: float) -> Found:
-    """Two rows of a region of the other features."""
-    rows = np.tile(a_row(region, box), (2, 1))
-    rows[:, feature] = low, high
-    start = whole_region(box)
-    narrower = (region.low > start.low) | (region.high < start.high)
-    return Found(rows, tuple(f for f in np.flatnonzero(narrower).tolist() if f != feature))
 
 
 # Rules --------------------------------------------------------------------------------------------------------------
@@ -130,7 +96,7 @@ def _of_rules(scorer: RuleList, feature: int, direction: int, box: Box) -> Found
             met = Region(np.maximum(low[other], region.low), np.minimum(high[other], region.high))
             met.low[feature], met.high[feature] = region.low[feature], region.high[feature]
             last = box.before(feature, region.high[feature])
-            return _pair(met, box, feature, last, low[other, feature])
+            return pair(met, box, feature, last, low[other, feature])
     return _of_ties(scorer, feature, direction, box, regions)
 
 
@@ -144,91 +110,12 @@ def _of_ties(scorer: RuleList, feature: int, direction: int, box: Box, regions: 
         low, high = float(row[feature]), region.high[feature]
         above = low + 1.0
         if above < high:
-            return _pair(region, box, feature, low, above)
+            return pair(region, box, feature, low, above)
         if region.low[feature] < low:
-            return _pair(region, box, feature, max(region.low[feature], low - 1.0), low)
+            return pair(region, box, feature, max(region.low[feature], low - 1.0), low)
         if box.after(feature, low) < high:
-            return _pair(region, box, feature, low, box.before(feature, high))
+            return pair(region, box, feature, low, box.before(feature, high))
     return None
-
-
-# Trees --------------------------------------------------------------------------------------------------------------
-
-
-def _of_trees(scorer: TreeSum, feature: int, direction: int, box: Box) -> Found | None:
-    """Two rows that say no: at a threshold the trees that ask for it change, and all others add the same."""
-    trees = scorer.trees
-    marks = sorted({mark for tree in trees for mark in _marks(tree, feature, box)})
-    start = whole_region(box)
-    for mark in marks:
-        if not (start.low[feature] < mark < start.high[feature]):
-            continue
-        parts = [
-            list(_meeting(tree, feature, mark, box, start)) for tree in trees if mark in _marks(tree, feature, box)
-        ]
-        found = _least(parts, direction, start)
-        if found is not None:
-            return _pair(found, box, feature, box.before(feature, mark), mark)
-    return None
-
-
-def _marks(tree: dict[str, Any], feature: int, box: Box) -> set[float]:
-    """The thresholds of a feature, as the least value that goes to the right."""
-    pairs = zip(tree["feature"], tree["threshold"], strict=True)
-    return {box.begin(feature, threshold) for asked, threshold in pairs if asked == feature}
-
-
-def _meeting(
-    tree: dict[str, Any], feature: int, mark: float, box: Box, region: Region, nodes: tuple[int, int] = (0, 0)
-) -> Iterator[Pair]:
-    """What a tree gains where a feature goes from just below a mark to it, by region of the other features."""
-    inner = next((place for place in (0, 1) if tree["feature"][nodes[place]] != LEAF), None)
-    if inner is None:
-        yield Pair(region, tree["value"][nodes[1]] - tree["value"][nodes[0]])
-        return
-    node = nodes[inner]
-    asked, threshold = tree["feature"][node], tree["threshold"][node]
-    if asked == feature:
-        at = box.begin(feature, threshold)
-        turns = [("left" if mark <= at else "right") if inner == 0 else ("left" if mark < at else "right")]
-        parts = [(region, turn) for turn in turns]
-    else:
-        parts = [
-            (part, turn)
-            for turn, below in (("left", True), ("right", False))
-            if (part := within(region, [Condition(asked, below, threshold)], box)) is not None
-        ]
-    for part, turn in parts:
-        child = tree[turn][node]
-        both = nodes[0] == nodes[1] and asked != feature
-        following = (child, child) if both else (child, nodes[1]) if inner == 0 else (nodes[0], child)
-        yield from _meeting(tree, feature, mark, box, part, following)
-
-
-def _least(parts: Sequence[Sequence[Pair]], direction: int, start: Region) -> Region | None:
-    """A region in which the trees together lose; None where there is none. Branch and bound over their leaves."""
-    best = [min(direction * pair.gain for pair in part) for part in parts]
-    rest = np.append(np.cumsum(best[::-1])[::-1], 0.0)
-    budget = [MOST_BRANCHES]
-
-    def search(place: int, region: Region, gain: float) -> Region | None:
-        budget[0] -= 1
-        if budget[0] < 0:
-            raise Undecided
-        if gain + rest[place] >= -SMALL:
-            return None
-        if place == len(parts):
-            return region
-        for pair in sorted(parts[place], key=lambda pair: direction * pair.gain):
-            low = np.maximum(region.low, pair.region.low)
-            high = np.minimum(region.high, pair.region.high)
-            if np.all(low < high):
-                found = search(place + 1, Region(low, high), gain + direction * pair.gain)
-                if found is not None:
-                    return found
-        return None
-
-    return search(0, start, 0.0)
 
 
 # Others -------------------------------------------------------------------------------------------------------------

@@ -5,35 +5,28 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Choice, Episode, Instance
-from clearsched.scorers.pieces import firing
+from clearsched.problems.problem import Choice
+from clearsched.reading.files import SPLIT, read_log
+from clearsched.reading.reasons import valued
+from clearsched.reading.verification.box import Box, box_of, reordered, unbounded
+from clearsched.reading.verification.monotone import PAIRS, Verdict, monotone
+from clearsched.reading.verification.structure import structure_of, told
+from clearsched.reading.verification.waiting import AgeRule, Wait, age_rule, longest_wait
+from clearsched.reading.worth import Bench
+from clearsched.scorers.pieces import firing, speakers
 from clearsched.scorers.policy import ScoredPolicy, names_of
-from clearsched.students.reading.reasons import valued
-from clearsched.students.reading.show import SPLIT, read_log
-from clearsched.students.verification.box import Box, box_of, reordered, unbounded
-from clearsched.students.verification.monotone import PAIRS, Verdict, monotone
-from clearsched.students.verification.structure import structure_of, told
-from clearsched.students.verification.waiting import AgeRule, Wait, age_rule, longest_wait
 
 WIDTH = 110
 
 
-class Bench(NamedTuple):
-    """Episodes over which waits are measured."""
-
-    instance: Instance
-    episodes: Sequence[Episode]
-
-
 def verify(policy: ScoredPolicy, decisions: Path | None, trace: Path | None, workloads: Path | None) -> str:
-    """See `clearsched.students.verify`."""
+    """See `clearsched.reading.verify`."""
     if (trace is None) != (workloads is None):
         raise ClearschedError("students: give --trace and --workloads together, or neither")
     logged = read_log(policy, decisions, SPLIT)[0] if decisions else {}
@@ -74,16 +67,13 @@ def _box(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> tu
 
 def _structure(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> list[str]:
     scorer, choices = policy.scorers[choice.name], logged.get(choice.name)
+    found = structure_of(scorer, _box(policy, choice, logged)[0])
     fired = None
-    if choices is not None and len(choices.chosen):
+    if choices is not None and len(choices.chosen) and found.kind:
         rows = choices.features[~choices.is_none] if choice.form == "rank" else choices.features[choices.starts[:-1]]
         spoke = firing(scorer, rows, names_of(choice))
-        found = structure_of(scorer, _box(policy, choice, logged)[0])
-        if spoke is not None and found.kind:
-            count = len(scorer.rules if hasattr(scorer, "rules") else scorer.steps)  # type: ignore[attr-defined]
-            fired = (np.bincount(spoke, minlength=count) > 0).tolist()
-        return told(found, fired) or ["nothing of it has conditions"]
-    return told(structure_of(scorer, _box(policy, choice, logged)[0]), None) or ["nothing of it has conditions"]
+        fired = None if spoke is None else np.isin(np.arange(speakers(scorer)), spoke).tolist()
+    return told(found, fired) or ["neither rules nor trees: not looked into"]
 
 
 def verdicts(policy: ScoredPolicy, logged: dict[str, Choices]) -> list[tuple[str, Verdict]]:

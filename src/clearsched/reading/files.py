@@ -1,4 +1,4 @@
-"""The worth of a student's pieces, from files."""
+"""What a reading begins with, from files: the logged decisions, and the worth of a student's pieces."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 from clearsched.decisions.choices import Choices
 from clearsched.decisions.reader import read_choices, read_metadata
 from clearsched.errors import ClearschedError
+from clearsched.reading.worth import Bench, table, worth_of
 from clearsched.scorers.policy import ScoredPolicy
-from clearsched.students.reading.worth import Bench, table, worth_of
 
 SPLIT = "validation"
 """Of the log and of the episodes: nothing was fitted on them."""
 
 
 def worth(policy: ScoredPolicy, decisions: Path | None, trace: Path | None, workloads: Path | None) -> str:
-    """See `clearsched.students.show`."""
+    """See `clearsched.reading.show`."""
     if (trace is None) != (workloads is None):
         raise ClearschedError("students: give --trace and --workloads together, or neither")
     logged, most = read_log(policy, decisions, SPLIT) if decisions else ({}, 0)

@@ -72,8 +72,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for rank, (policy, kind) in enumerate(POLICIES):
         mean = 30.0 + rank
         for episode in range(2):
-            measures = {"num_decisions": 10, "num_tasks": 12, "jct_s": mean, "makespan_s": 90.0}
-            measures |= {"jct_p95_s": 60.0, "slowdown": 2.0}
+            measures = dict.fromkeys((measure.name for measure in DAG_JOBS.measures), 2.0)
+            measures |= {"num_decisions": 10, "num_tasks": 12, "jct_s": mean, "makespan_s": 90.0, "jct_p95_s": 60.0}
             episodes.append({"policy": policy, "kind": kind, "mode": "argmax", "episode": episode} | measures)
             for job in range(3):
                 name = {"query": "1", "size": "1g", "arrival_s": 10.0 * job}
@@ -254,8 +254,9 @@ def test_published_quantiles_are_drawn_side_by_side() -> None:
 def evaluated(folder: Path, jct_s: dict[str, list[float]], problem: str = "dag_jobs") -> Path:
     """A scenario's folder with the mean JCT of each policy in each episode."""
     rows = [
-        {"policy": policy, "kind": "heuristic", "mode": "argmax", "episode": episode, "jct_s": value}
-        | {"jct_p95_s": 2.0, "slowdown": 3.0, "makespan_s": 1.0, "num_decisions": 1, "num_tasks": 1}
+        {"policy": policy, "kind": "heuristic", "mode": "argmax", "episode": episode, "num_decisions": 1}
+        | dict.fromkeys((measure.name for measure in DAG_JOBS.measures), 1.0)
+        | {"jct_s": value}
         for policy, values in jct_s.items()
         for episode, value in enumerate(values)
     ]

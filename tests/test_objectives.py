@@ -94,8 +94,8 @@ def test_each_objective_is_tuned_trained_for_and_compared(name: str, objective: 
     assert metadata["objective"] == rows[0]["measure"] == objective
     first = [row["mean"] for row in rows if row["measure"] == objective]
     assert len(first) == len(problem.heuristics) + 1 + len(fitted) and first == sorted(first)
-    compared = {measure.name for measure in problem.measures if measure.compared} | {objective}
-    assert {row["measure"] for row in rows} == compared
+    told = {measure.name for measure in problem.measures if measure.compared or measure.beside} | {objective}
+    assert {row["measure"] for row in rows} == told
     label = instance.objective.label
     assert (out / "comparison.txt").read_text("utf-8").startswith(f"{label[0].upper()}{label[1:]} (")
     metrics = read_json(out / "metrics.json")["teacher"]
@@ -145,6 +145,9 @@ def test_measures_by_hand() -> None:
         "jct_p95_s": pytest.approx(9.3),
         "slowdown": 5 / 3,
         "makespan_s": 10.0,
+        "jct_p99_s": pytest.approx(9.86),
+        "parked_percent": 0.0,
+        "stall_s": 0.0,
         "num_tasks": 0,
     }
 
@@ -223,7 +226,8 @@ def evaluated(folder: Path, objective: str, policies: dict[str, tuple[str, Seque
     about = {"problem": "dag_jobs", "objective": objective}
     episodes = [
         {"policy": name, "kind": kind, "mode": "argmax", "episode": number, "num_decisions": 1}
-        | {"jct_s": one, "jct_p95_s": one, "slowdown": 1.0, "makespan_s": other, "num_tasks": 1.0}
+        | dict.fromkeys((measure.name for measure in DAG_JOBS.measures), 1.0)
+        | {"jct_s": one, "jct_p95_s": one, "makespan_s": other}
         for name, (kind, jct_s, makespan_s) in policies.items()
         for number, (one, other) in enumerate(zip(jct_s, makespan_s, strict=True))
     ]

@@ -22,11 +22,12 @@ from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE, Answers, Choice
+from clearsched.reading.verification.bounds import score_bounds
 from clearsched.reading.verification.box import Box, cells, unbounded
 from clearsched.reading.verification.monotone import monotone
 from clearsched.reading.verification.structure import structure_of, told
 from clearsched.reading.verification.verify import lines_of
-from clearsched.reading.verification.waiting import AgeRule, age_rule, longest_wait, score_bounds
+from clearsched.reading.verification.waiting import AgeRule, age_rule, longest_wait
 from clearsched.scorers.conditions import Condition, Rule, first_rule, parse_conditions
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
@@ -191,7 +192,41 @@ def test_other_scorers() -> None:
     assert monotone(capped, 0, 1, BOX, NAMES).holds, "only weights ask for it"
     refused = monotone(capped, 1, 1, BOX, NAMES)
     assert refused.holds is False and refused.scores[1] < refused.scores[0]
-    assert monotone(capped, 1, -1, BOX, NAMES).holds is None, "no proof by its form, and no pair says no"
+    assert monotone(capped, 1, -1, BOX, NAMES).holds, "who is below the cap stays there, and the step scores highest"
+    for value, expected in ((1, None), (-3, False)):  # 1 + age is always more than age / 2, but not by the form
+        steps["steps"][0]["then"] = value
+        assert monotone(read_scorer(steps, NAMES, "test"), 2, 1, BOX, NAMES).holds is expected
+
+
+@st.composite
+def step_lists(draw: Any) -> Any:
+    """Steps with conditions, caps of a feature or two, and weights."""
+    mark = st.sampled_from(["age < 2", "age >= 1", "load < 3", "load >= 2", "ready >= 1", "ready < 1"])
+    power = st.dictionaries(st.sampled_from(NAMES), st.sampled_from([-1.0, 0.5, 1.0]), max_size=2)
+    steps = []
+    for _ in range(draw(st.integers(0, 3))):
+        conditions = draw(st.lists(mark, min_size=1, max_size=2, unique=True))
+        step: dict[str, Any] = {"if": " and ".join(conditions), "then": draw(st.integers(0, 9))}
+        if draw(st.booleans()):
+            step |= {"of": draw(st.sampled_from(NAMES)), "below": [draw(power) | {"times": draw(st.integers(1, 2))}]}
+        if draw(st.booleans()):
+            step["plus"] = {draw(st.sampled_from(NAMES)): draw(st.sampled_from([-1.0, 0.5]))}
+        steps.append(step)
+    steps.append({"if": "otherwise", "then": draw(st.integers(0, 9))})
+    return read_scorer({"steps": steps}, NAMES, "test")
+
+
+FROM_ONE = Box(np.ones(3), np.full(3, float(SIDE)), np.ones(3, bool), np.ones(3))
+"""Without 0, over which a negative power would divide."""
+
+
+@settings(deadline=None)
+@given(step_lists(), st.integers(0, 2), st.sampled_from([-1, 1]))
+def test_what_is_proved_of_steps_no_two_rows_refute(steps: Any, feature: int, direction: int) -> None:
+    verdict = monotone(steps, feature, direction, FROM_ONE, NAMES)
+    scores = steps.scores(GRID + 1, NAMES).reshape(SIDE, SIDE, SIDE)
+    refuted = bool((direction * np.diff(scores, axis=feature) < -1e-12).any())
+    assert verdict.holds is None or verdict.holds == (not refuted)
 
 
 # Waiting ------------------------------------------------------------------------------------------------------------

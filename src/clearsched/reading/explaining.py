@@ -112,7 +112,8 @@ class Telling:
     def _comparison(self, answer: int, other: int) -> list[str]:
         rank, rows = self.policy.rank, self.decision.features
         if self.decision.is_none[other]:
-            return ["None of these has the score 0, which is less."]
+            never = "It never answers none of these."
+            return ["None of these has the score 0, which is less." if self.policy.none else never]
         what = f"Not {self.name(other)}: {for_it(self._scorer, rank, rows[other])}"
         if self.decision.is_none[answer]:
             return [f"{what}."]

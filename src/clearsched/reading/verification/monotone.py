@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clearsched.compiled.cap_terms import TIMES
 from clearsched.reading.verification import tree_sums
-from clearsched.reading.verification.box import Box, Region, TooManyCells, a_row, cells
+from clearsched.reading.verification.bounds import step_bounds
+from clearsched.reading.verification.box import Box, Region, TooManyCells, a_row, cells, whole_region
 from clearsched.reading.verification.pairs import Found, Undecided, pair
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
-from clearsched.scorers.steps import StepList
+from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.ties import tie_weights
 from clearsched.scorers.trees import TreeSum
 
@@ -64,7 +66,7 @@ def monotone(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequ
             found = _of_rules(scorer, feature, direction, box)
         elif isinstance(scorer, TreeSum):
             found = tree_sums.against(scorer, feature, direction, box)
-        elif _by_sign(scorer, names[feature], direction):
+        elif _by_form(scorer, names[feature], direction, box):
             found = None
         else:
             raise Undecided
@@ -121,16 +123,48 @@ def _of_ties(scorer: RuleList, feature: int, direction: int, box: Box, regions: 
 # Others -------------------------------------------------------------------------------------------------------------
 
 
-def _by_sign(scorer: Scorer, name: str, direction: int) -> bool:
-    """Whether the form of a scorer settles it: all weights of the feature have the right sign, nothing else asks."""
+def _by_form(scorer: Scorer, name: str, direction: int, box: Box) -> bool:
+    """Whether the form of a scorer settles it."""
     if isinstance(scorer, WeightedSum):
         log = scorer.log_weights.get(name, {}).get("weight", 0.0)
         return direction * scorer.weights.get(name, 0.0) >= 0 and direction * log >= 0
-    if isinstance(scorer, StepList):
-        asked = {scorer.names[c.feature] for step in scorer.steps for c in step.conditions}
-        asked |= {step.of for step in scorer.steps} | {n for s in scorer.steps for term in s.below for n in term}
-        return name not in asked and all(direction * step.plus.get(name, 0.0) >= 0 for step in scorer.steps)
-    return False
+    return isinstance(scorer, StepList) and _of_steps(scorer, name, direction, box)
+
+
+def _of_steps(scorer: StepList, name: str, direction: int, box: Box) -> bool:
+    """Whether a row that fits a step fits it also when the feature goes its way, and earlier steps score higher.
+
+    Then such a row falls under the same step or an earlier one. Within a step weights of the right sign do the rest.
+    """
+    for step in scorer.steps:
+        asked = [c.below for c in step.conditions if scorer.names[c.feature] == name]
+        if any(below == (direction > 0) for below in asked) or direction * step.plus.get(name, 0.0) < 0:
+            return False
+        if not _cap_goes(step, scorer.names, name, direction, box):
+            return False
+    moves = [place for place, step in enumerate(scorer.steps) if _asks(step, scorer.names, name)]
+    region = whole_region(box)
+    ends = [step_bounds(step, scorer, region) for step in scorer.steps]
+    return all(ends[place][0] >= max(high for _, high in ends[place + 1 :]) for place in moves if ends[place + 1 :])
+
+
+def _asks(step: Step, names: Sequence[str], name: str) -> bool:
+    """Whether a feature decides if a row falls under a step."""
+    asked = {names[c.feature] for c in step.conditions} | {n for term in step.below for n in term} | {step.of}
+    return name in asked
+
+
+def _cap_goes(step: Step, names: Sequence[str], name: str, direction: int, box: Box) -> bool:
+    """Whether a row below a step's cap stays below it when a feature goes its way."""
+    if step.value is None or (step.of == name and direction > 0):
+        return False
+    if not any(name in term for term in step.below):
+        return True
+    for term in step.below:
+        others = [names.index(key) for key in term if key != TIMES]
+        if term.get(TIMES, 1.0) < 0 or not np.all(box.low[others] >= 0) or direction * term.get(name, 0.0) < 0:
+            return False
+    return True
 
 
 def _searched(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequence[str]) -> Found | None:

@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.trees import LEAF
 from clearsched.problems.problem import NONE, Choice, Compiled, Episode, Instance
 from clearsched.reading.flipping import thresholds
-from clearsched.reading.verification.box import Box, Region, TooManyCells, cells, whole_region, within
+from clearsched.reading.verification.bounds import score_bounds
+from clearsched.reading.verification.box import Box, whole_region, within
 from clearsched.scorers.conditions import Condition
 from clearsched.scorers.rules import MOST, RuleList
 from clearsched.scorers.scorer import Scorer
-from clearsched.scorers.steps import Step, StepList
-from clearsched.scorers.trees import TreeSum
 
 LANES = 32
 """Episodes that run side by side."""
@@ -105,57 +103,3 @@ def age_rule(scorer: Scorer, rank: Choice, box: Box, names: Sequence[str]) -> Ag
             ties = scorer.ties if isinstance(scorer, RuleList) else ()
             return AgeRule(mark, ties[:1] == (f"{MOST}{rank.age}",), least > 0)
     return None
-
-
-def score_bounds(scorer: Scorer, region: Region, box: Box) -> tuple[float, float]:
-    """Two numbers between which the score of every row of a region lies; infinite where nothing is known.
-
-    Of rule lists the values of the rules, without what ties add, which never outweighs them.
-    """
-    try:
-        if isinstance(scorer, RuleList):
-            parts = cells([rule.conditions for rule in scorer.rules], box, region)
-            values = [rule.value for rule, part in zip(scorer.rules, parts, strict=True) if part]
-            return min(values), max(values)
-        if isinstance(scorer, StepList):
-            return _of_steps(scorer, region, box)
-    except TooManyCells:
-        return -np.inf, np.inf
-    if isinstance(scorer, TreeSum):
-        ends = [_of_tree(tree, region, box) for tree in scorer.trees]
-        return sum(low for low, _ in ends), sum(high for _, high in ends)
-    return -np.inf, np.inf
-
-
-def _of_tree(tree: dict[str, Any], region: Region, box: Box, node: int = 0) -> tuple[float, float]:
-    feature = tree["feature"][node]
-    if feature == LEAF:
-        return tree["value"][node], tree["value"][node]
-    ends = []
-    for below, child in ((True, tree["left"][node]), (False, tree["right"][node])):
-        part = within(region, [Condition(feature, below, tree["threshold"][node])], box)
-        ends += [] if part is None else [_of_tree(tree, part, box, child)]
-    return min(low for low, _ in ends), max(high for _, high in ends)
-
-
-def _of_steps(scorer: StepList, region: Region, box: Box) -> tuple[float, float]:
-    """A step with a cap may fit or not; one whose value is its cap may have any."""
-    ends: list[tuple[float, float]] = []
-    uncapped: list[tuple[Condition, ...]] = []
-    for step in scorer.steps:
-        if cells([*uncapped, step.conditions], box, region)[-1]:
-            ends.append(_of_step(step, scorer, region))
-        if not step.of:
-            uncapped.append(step.conditions)
-    return min(low for low, _ in ends), max(high for _, high in ends)
-
-
-def _of_step(step: Step, scorer: StepList, region: Region) -> tuple[float, float]:
-    if step.value is None:
-        return -np.inf, np.inf
-    low = high = float(step.value)
-    for name, weight in step.plus.items():
-        column = scorer.names.index(name)
-        ends = sorted((weight * region.low[column], weight * region.high[column]))
-        low, high = low + ends[0], high + ends[1]
-    return low, high

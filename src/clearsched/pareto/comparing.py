@@ -57,7 +57,8 @@ def compare_sizes(
     ]
     _pick(rows, params.students.pareto.within)
     files = {path.parent.name + "/" + path.name: path for path in students}
-    metadata = provenance(params.students.pareto.model_dump(mode="json"), {"teacher": teacher, **files})
+    files |= {"teacher": teacher} if teacher.is_file() else {}
+    metadata = provenance(params.students.pareto.model_dump(mode="json"), files)
     metadata |= {"problem": problem.name, "objective": instance.objective.name, "confidence": bootstrap.confidence}
     write_table(
         out_dir / f"{NAME}.parquet", pa.Table.from_pylist(rows, schema=STUDENTS_PARETO), STUDENTS_PARETO, metadata

@@ -1,0 +1,92 @@
+"""Sizes of students: cost and fidelity of each against the teacher, and which one is small enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clearsched import pareto
+from clearsched.decisions import log
+from clearsched.errors import ClearschedError
+from clearsched.files import write_json
+from clearsched.pareto.comparing import _pick
+from clearsched.problems.dag_jobs import workloads
+from clearsched.problems.dag_jobs.problem import PROBLEM
+from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.schemas import STUDENTS_PARETO, read_table
+from clearsched.scorers.conditions import Rule
+from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.scorers.rules import RuleList
+from stages import stage_params
+from toys import micro_trace
+
+STAGE, LIMIT = PROBLEM.choices
+UNTIED = RuleList((Rule((), 1.0),), names_of(STAGE))
+ALL = RuleList((Rule((), 1.0),), names_of(LIMIT))
+
+
+def student(size: int, rank: RuleList, unseen: float) -> ScoredPolicy:
+    return ScoredPolicy(
+        "rule_list", PROBLEM, {STAGE.name: rank, LIMIT.name: ALL}, evidence={"size": size, "unseen_jct_s": unseen}
+    )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Any]:
+    """A small scenario with a heuristic in the teacher's place, and students of two sizes."""
+    params = stage_params(
+        workload={"executors": 4, "jobs": 5, "episodes": {"train": 2, "validation": 2, "test": 3}},
+        decisions={"episodes": 1, "held_out": 2},
+        evaluation={"bootstrap": 100},
+    )
+    write_trace(tmp_path / "trace.parquet", micro_trace())
+    given = {"trace": tmp_path / "trace.parquet", "workloads": tmp_path / "workloads.parquet"}
+    workloads.build(params, *given.values())
+    write_json(tmp_path / "tuned.json", {})
+    log(params, *given.values(), None, "fair", tmp_path / "decisions.parquet")
+    tied = replace(UNTIED, ties=("job_work_left_s",))
+    for size, rank, unseen in ((2, UNTIED, 10.0), (4, tied, 9.0)):
+        student(size, rank, unseen).write(tmp_path / str(size) / "rule_list.json")
+    return given | {
+        "params": params,
+        "tuned": tmp_path / "tuned.json",
+        "teacher": Path("fair"),
+        "decisions": tmp_path / "decisions.parquet",
+        "students": [tmp_path / str(size) / "rule_list.json" for size in (2, 4)],
+        "out_dir": tmp_path / "out",
+    }
+
+
+def test_a_row_a_size_with_text_and_figure(files: dict[str, Any]) -> None:
+    told = pareto.compare(**files)
+    table, metadata = read_table(files["out_dir"] / "students_pareto.parquet", STUDENTS_PARETO)
+    small, large = table.to_pylist()
+    assert metadata["objective"] == "jct_s"
+    assert (small["kind"], small["size"], large["size"]) == ("rule_list", 2, 4)
+    assert large["complexity"] == small["complexity"] + 1
+    assert large["picked"] and not small["picked"], "10 is more than 0.5 % above 9"
+    for row in (small, large):
+        assert row["difference_low"] <= row["difference_percent"] <= row["difference_high"]
+        assert row["mean"] <= row["worst"] and 0 <= row["top1"] <= 1
+    assert told == (files["out_dir"] / "students_pareto.txt").read_text("utf-8")
+    assert "4*" in told and max(map(len, told.splitlines())) <= 120
+    for suffix in ("svg", "png", "csv"):
+        assert (files["out_dir"] / f"students_pareto.{suffix}").stat().st_size > 0
+
+
+def test_a_student_without_a_size_is_refused(files: dict[str, Any]) -> None:
+    path = files["students"][0]
+    replace(student(2, UNTIED, 1.0), evidence={}).write(path)
+    with pytest.raises(ClearschedError, match=r"rule_list\.json: tells no size: fit it again with --size$"):
+        pareto.compare(**files)
+    assert not files["out_dir"].exists()
+
+
+def test_the_smallest_that_does_is_picked_of_each_kind() -> None:
+    costs = {("a", 2): 10.3, ("a", 4): 10.04, ("a", 8): 10.0, ("b", 2): 7.0, ("b", 4): 7.0}
+    rows = [{"kind": kind, "size": size, "unseen": cost, "picked": False} for (kind, size), cost in costs.items()]
+    _pick(rows, 0.005)
+    assert [(row["kind"], row["size"]) for row in rows if row["picked"]] == [("a", 4), ("b", 2)]

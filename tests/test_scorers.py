@@ -276,6 +276,20 @@ def test_points_with_ties_choose_the_most_points_then_by_the_ties() -> None:
     assert "among equals the one with the least work_s, then the most age_s" in " ".join(scorer.render(RANK, {}))
 
 
+def test_points_with_ties_can_be_switched_on_and_off() -> None:
+    rng = np.random.default_rng(8)
+    plain = random_scorer("points", rng)
+    assert isinstance(plain, PointSum)
+    points, other = replace(plain, ties=("work_s",)), random_scorer("rules", rng)
+    few = Condition(NAMES.index("size"), True, 1.0)
+    switch = Switch((Case(few, points), Case(None, other)), NAMES)
+    rows = grid_rows(rng, 200)
+    below = rows[:, NAMES.index("size")] < 1
+    assert 0 < below.mean() < 1
+    expected = np.where(below, points.scores(rows, NAMES), other.scores(rows, NAMES))
+    np.testing.assert_array_equal(switch.scores(rows, NAMES), expected)
+
+
 @pytest.mark.parametrize(
     ("points", "message"),
     [

@@ -5,7 +5,7 @@
 RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
 settings. Jobs are drawn with replacement from the training episodes, by another seed than when policies were made
 (`workloads/stress.py`); no test episode is touched. Told are, by kind of stress, mean JCT in s, and JCT and makespan
-relative to fair's, mean and worst episode, and the longest stall: executors waiting in a job beside a ready stage of it.
+relative to fair's, mean and worst episode, and the longest stall: executors that wait beside a ready stage.
 """
 
 from __future__ import annotations

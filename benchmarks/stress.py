@@ -5,7 +5,7 @@
 RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
 settings. Jobs are drawn with replacement from the training episodes, by another seed than when policies were made
 (`workloads/stress.py`); no test episode is touched. Told are, by kind of stress, mean JCT in s, and JCT and makespan
-relative to fair's, mean and worst episode.
+relative to fair's, mean and worst episode, and the longest stall: executors that wait beside a ready stage.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def measure(folder: Path, names: list[str], seed: int) -> list[dict[str, Any]]:
                     "to_fair": float(jct.mean()),
                     "worst_to_fair": float(jct.max()),
                     "worst_makespan_to_fair": float(makespan.max()),
+                    "stall_s": max(outcome.measures["stall_s"] for outcome in outcomes),
                 }
             )
     return rows
@@ -66,11 +67,12 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows))
         return
-    print("| stress | episodes | policy | mean JCT (s) | next to fair | worst episode | worst makespan |")
-    print("|---|---|---|---|---|---|---|")
+    print("| stress | episodes | policy | mean JCT (s) | next to fair | worst episode | worst makespan | stall (s) |")
+    print("|---|---|---|---|---|---|---|---|")
     for row in rows:
         ratios = (f"{row[name]:.3f}" for name in ("to_fair", "worst_to_fair", "worst_makespan_to_fair"))
-        print(f"| {row['stress']} | {row['episodes']} | {row['policy']} | {row['jct_s']:.1f} | {' | '.join(ratios)} |")
+        told = [row["stress"], f"{row['episodes']}", row["policy"], f"{row['jct_s']:.1f}", *ratios]
+        print(f"| {' | '.join(told)} | {row['stall_s']:.1f} |")
 
 
 if __name__ == "__main__":

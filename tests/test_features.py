@@ -136,6 +136,25 @@ def test_every_column_is_its_formula(profiles: Profiles, seed: int) -> None:
     assert decisions > 20
 
 
+@pytest.mark.parametrize("offered", [False, True])
+def test_parked_executors_are_told_but_for_those_decided_on(offered: bool) -> None:
+    """Of three executors one runs stage 0, one is parked for stage 1, one idles until another job arrives at 200 ms."""
+    trace = toy_trace([[stage(1, fresh=1000), stage(1, [0]), stage(2)]])
+    simulation = Simulation(compile_profiles(trace), toy_workload([0, 200], 3, profile=[0, 0], offer_parked=offered))
+    for chosen in (0, 1, -1):
+        assert simulation.advance()
+        simulation.act(chosen, 1 + chosen)
+    assert simulation.advance()
+    rows, stages = matrix(simulation.state)
+    seen = {name: rows[:, FEATURE_NAMES.index(name)].tolist() for name in ("job_parked", "parked_share")}
+    if offered:  # at 100 ms, about the parked one itself
+        assert (simulation.time_s, stages.tolist()) == (0.1, [1, 2])
+        assert seen == {"job_parked": [0, 0], "parked_share": [0, 0]}
+    else:
+        assert (simulation.time_s, stages.tolist()) == (0.2, [1, 2, 3, 5])
+        assert seen == {"job_parked": [1, 1, 0, 0], "parked_share": [pytest.approx(1 / 3)] * 4}
+
+
 def test_the_layout_of_the_rows_does_not_matter(profiles: Profiles) -> None:
     simulation = Simulation(profiles, toy_workload([0, 0, 0], 3))
     simulation.advance()

@@ -5,7 +5,7 @@ those of the episodes given, drawn with replacement.
 
 A lock is rare: a rule list is known that locks in one of 300 streams of 200 jobs (docs/results.md). While executors
 move, rounds find them away and others are sent in their place, to wait beside them: with moves that take five times as
-long the same list locks in one stream of 30.
+long the same list locks in one stream of 37.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from clearsched.compiled.features import new_rows
 from clearsched.compiled.scoring import best_candidate
 from clearsched.compiled.trees import BLOCK
+from clearsched.decisions.answers import rank_answers
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.fidelity import rank_answers
 from clearsched.problems import find_problem
 from clearsched.problems.problem import NONE, Choice
 from clearsched.registry import load

@@ -108,7 +108,7 @@ def test_parts_have_the_problems_words() -> None:
 def student(scores: list[float], none: bool = True) -> Any:
     rules = RuleList((Rule((Condition(2, True, 2.0),), 2.0), Rule((), 1.0)), ("shop", "stays", "oven"), ties=("-shop",))
     return SimpleNamespace(
-        name="half", none=none, scores=lambda features: np.array(scores, float), scorers={"oven": rules}
+        name="half", may_idle=none, scores=lambda features: np.array(scores, float), scorers={"oven": rules}
     )
 
 

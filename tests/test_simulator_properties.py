@@ -236,7 +236,8 @@ def test_nothing_deadlocks_whatever_idles(instance: Instance, seed: int, idle: f
     trace, workload, warmup_delay_ms = instance
     profiles = compile_profiles(trace, warmup_delay_ms)
     workloads = [replace(workload, seed=(workload.seed + i) % 2**63) for i in range(3)]
-    lockstep = Lockstep(profiles, workloads, width, record_tasks=True)
+    recorded = not workload.semantics.has_faults  # lost tasks have no bound, and a record has
+    lockstep = Lockstep(profiles, workloads, width, record_tasks=recorded)
     generator = np.random.default_rng(seed)
     while lockstep.advance():
         graph = lockstep.observe()
@@ -246,9 +247,9 @@ def test_nothing_deadlocks_whatever_idles(instance: Instance, seed: int, idle: f
         idles = graph.none_allowed & (generator.random(len(sizes)) < idle)
         lockstep.answer(Answers(np.where(idles, NONE, candidate), generator.integers(first, last, endpoint=True)))
     for result in lockstep.results():
-        assert result.tasks is not None
         assert (result.completion_ms >= workload.arrival_ms).all()
-        assert np.sum(result.tasks[:, 6] == 0) == profiles.num_tasks[workload.profile].sum()
+        if recorded:
+            assert np.sum(result.tasks[:, 6] == 0) == profiles.num_tasks[workload.profile].sum()
 
 
 POLICIES = st.sampled_from(["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"])

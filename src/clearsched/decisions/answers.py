@@ -37,6 +37,11 @@ def rank_places(policy: Scoring, choices: Choices) -> np.ndarray:
     return places(rank_scores(policy, choices), choices.starts, choices.is_none)
 
 
+def rank_answers(policy: Scoring, choices: Choices) -> np.ndarray:
+    """int64[d]: the row that the policy answers."""
+    return np.flatnonzero(rank_places(policy, choices) == 0)
+
+
 def level_answers(policy: Scoring, choices: Choices, most: int) -> np.ndarray:
     """int64[d]: the level that the policy answers, among those that each decision allows.
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from clearsched.decisions.parts import WHOLE
 from clearsched.decisions.reader import read_choices, read_metadata
 from clearsched.evaluation.fidelity import rank_rows
 from clearsched.params import defaults
@@ -56,7 +57,7 @@ def measure(folder: Path, kinds: list[str], refinement: dict[str, int]) -> list[
         start = time.perf_counter()
         task = Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed)
         student = load(f"{STUDENTS[kind].module}:learn")(task)
-        told = {row["decisions_of"]: row for row in rank_rows(student, rank, held)}
+        told = {row["decisions_of"]: row for row in rank_rows(student, rank, held) if row["part"] == WHOLE}
         found = refine(task, student, common.refine).policy if common.refine.rounds else None
         costs = bench._costs(found or student, test)
         row = (

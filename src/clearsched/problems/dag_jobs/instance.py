@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from clearsched.problems import find_problem
@@ -17,7 +15,7 @@ from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
-from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs, stress
+from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs, streams, stress
 from clearsched.problems.problem import Measure, Problem, find_objective
 
 
@@ -80,9 +78,9 @@ class DagJobsInstance:
 
     def joined(self, episodes: Sequence[Workload], count: int) -> list[Workload]:
         """Streams after one another, a mean gap between them; batches, and a stream that is left over, as they are."""
-        if not all(episode.arrival_ms[-1] > 0 for episode in episodes):
+        if not streams.are_streams(episodes):
             return list(episodes)
-        return [join(episodes[begin : begin + count]) for begin in range(0, len(episodes), count)]
+        return [streams.join(episodes[begin : begin + count]) for begin in range(0, len(episodes), count)]
 
     def stressed(self, episodes: Sequence[Workload]) -> list[Workload]:
         """Long streams, overload and a backlog to clear; batches that come together."""
@@ -107,17 +105,6 @@ class DagJobsInstance:
     def _settings(self) -> Mapping[str, Any]:
         assert self.drawn is not None
         return self.drawn.settings
-
-
-def join(streams: Sequence[Workload]) -> Workload:
-    """One stream of several, with the durations of the first one's seed."""
-    arrivals, start = [], 0.0
-    for stream in streams:
-        arrivals.append(stream.arrival_ms - stream.arrival_ms[0] + round(start))
-        gap = (stream.arrival_ms[-1] - stream.arrival_ms[0]) / max(len(stream.arrival_ms) - 1, 1)
-        start = float(arrivals[-1][-1]) + gap
-    profiles = np.concatenate([stream.profile for stream in streams])
-    return replace(streams[0], profile=profiles, arrival_ms=np.concatenate(arrivals))
 
 
 def open_instance(trace: Path, workloads: Path) -> DagJobsInstance:

@@ -1,7 +1,7 @@
 """Episodes that show what short ones hide: long streams, overload, a backlog to clear; batches that come together.
 
-A policy that locks the cluster, starves a job or falls behind may look well on a stream of 40 jobs. Jobs and gaps are
-those of the episodes given, drawn with replacement.
+A policy that locks the cluster, starves a job or falls behind may look well on a stream of 40 jobs. Jobs are those of
+the episodes given, drawn with replacement; they arrive at random (Poisson) with the mean gap of these episodes.
 
 A lock is rare: a rule list is known that locks in one of 300 streams of 200 jobs (docs/results.md). While executors
 move, rounds find them away and others are sent in their place, to wait beside them: with moves that take five times as
@@ -18,6 +18,7 @@ import numpy as np
 
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.workloads.arrivals import poisson
+from clearsched.problems.dag_jobs.workloads.streams import are_streams, mean_gap_ms
 
 
 class Stress(NamedTuple):
@@ -51,7 +52,7 @@ BATCHES = (Stress("100 jobs at once", 100, 1.0, 100, 8),)
 
 def kinds_of(episodes: Sequence[Workload]) -> tuple[Stress, ...]:
     """The kinds of stress for episodes like these."""
-    if not all(episode.arrival_ms[-1] > 0 for episode in episodes):
+    if not are_streams(episodes):
         return BATCHES
     first, *others = STREAMS
     return (first._replace(episodes=max(first.episodes, SHORT - len(episodes))), *others)
@@ -60,7 +61,7 @@ def kinds_of(episodes: Sequence[Workload]) -> tuple[Stress, ...]:
 def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0) -> Iterator[Workload]:
     """Episodes of a kind: the same for the same episodes and seed."""
     profiles = np.concatenate([episode.profile for episode in episodes])
-    gap_ms = float(np.mean([episode.arrival_ms[-1] / max(len(episode.arrival_ms) - 1, 1) for episode in episodes]))
+    gap_ms = float(np.mean([mean_gap_ms(episode) for episode in episodes]))
     together = max(kind.backlog, 1)
     like = replace(episodes[0], moving_delay_ms=round(kind.moves * episodes[0].moving_delay_ms))
     for number in range(kind.episodes):

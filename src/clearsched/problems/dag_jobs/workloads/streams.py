@@ -1,0 +1,30 @@
+"""Episodes in which jobs arrive one after another: which ones are such, how far apart their jobs come, several as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
+
+
+def are_streams(episodes: Sequence[Workload]) -> bool:
+    """Whether jobs arrive one after another in all of them; else some are batches."""
+    return all(episode.arrival_ms[-1] > 0 for episode in episodes)
+
+
+def mean_gap_ms(stream: Workload) -> float:
+    """Mean time between two arrivals, ms; 0 for a single job."""
+    return float(stream.arrival_ms[-1] - stream.arrival_ms[0]) / max(len(stream.arrival_ms) - 1, 1)
+
+
+def join(streams: Sequence[Workload]) -> Workload:
+    """One stream of several, each a mean gap after the one before, with the durations of the first one's seed."""
+    arrivals, start = [], 0.0
+    for stream in streams:
+        arrivals.append(stream.arrival_ms - stream.arrival_ms[0] + round(start))
+        start = float(arrivals[-1][-1]) + mean_gap_ms(stream)
+    profiles = np.concatenate([stream.profile for stream in streams])
+    return replace(streams[0], profile=profiles, arrival_ms=np.concatenate(arrivals))

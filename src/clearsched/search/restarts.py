@@ -53,6 +53,7 @@ class Search:
         reference: float64[train]: cost of what candidates are held against, on each training episode.
         seed: of all random numbers.
         tell: called with each row of the curve.
+        is_safe: what a restart may choose; it has nothing where no finalist is.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Search:
     reference: np.ndarray
     seed: int
     tell: Callable[[dict[str, Any]], None] = lambda row: None
+    is_safe: Callable[[ScoredPolicy], bool] = lambda policy: True
 
     def stream(self, restart: int) -> np.random.SeedSequence:
         """The random numbers of a restart, whatever else is searched for."""
@@ -108,8 +110,10 @@ class Restart:
         finalists = self._evolve(program, program.start(generator, found), whole, generator)
         policies = [self.search.policy(program, values) for values in finalists]
         cost = self.search.trials.cost(policies, self.search.validation).mean(axis=1)
-        best = int(cost.argmin())
-        self.validation, self.policy = float(cost[best]), policies[best]
+        order = np.argsort(cost, kind="stable").tolist()
+        best = next((place for place in order if self.search.is_safe(policies[place])), None)
+        if best is not None:
+            self.validation, self.policy = float(cost[best]), policies[best]
         if self.curve:
             told = self.search.trials.value(self.validation)
             self.curve[-1]["validation_objective"] = told if np.isfinite(told) else None

@@ -71,25 +71,41 @@ def first_safe(
 
 def judge(runs: Trials, policies: Iterable[Policy], baseline: Policy, episodes: Sequence[Episode]) -> list[Verdict]:
     """The verdicts on the policies in turn, up to the first that does not stray; `episodes`: short ones first."""
-    parts = [episodes[begin : begin + PART] for begin in range(0, len(episodes), PART)]
-    theirs: list[np.ndarray] = []
+    check = Check(runs, baseline, episodes)
     found: list[Verdict] = []
     for policy in policies:
+        found.append(check.verdict(policy))
+        if not found[-1].strays:
+            break
+    return found
+
+
+class Check:
+    """Policies next to a baseline, episode by episode; what the baseline came to is kept."""
+
+    def __init__(self, runs: Trials, baseline: Policy, episodes: Sequence[Episode]) -> None:
+        self._runs, self._baseline = runs, baseline
+        self._parts = [episodes[begin : begin + PART] for begin in range(0, len(episodes), PART)]
+        self._theirs: list[np.ndarray] = []
+
+    def verdict(self, policy: Policy) -> Verdict:
+        """On all episodes, or up to the part in which it strays."""
         verdict = Verdict(0.0, 0)
-        for place, part in enumerate(parts):
-            if place == len(theirs):
-                theirs.append(runs.outcomes([baseline], part)[:, 0])
-            own, plain = runs.outcomes([policy], part)[:, 0], theirs[place]
+        for place, part in enumerate(self._parts):
+            if place == len(self._theirs):
+                self._theirs.append(self._runs.outcomes([self._baseline], part)[:, 0])
+            own, plain = self._runs.outcomes([policy], part)[:, 0], self._theirs[place]
             worst = worst_ratio(own[[COST, END]], plain[[COST, END]])
             of_limit = worst_ratio(own[WATCHED], plain[SCALE])
             told = max(verdict.worst, worst), verdict.episodes + len(part), max(verdict.of_limit, of_limit)
             verdict = Verdict(*told)
             if verdict.strays:
                 break
-        found.append(verdict)
-        if not verdict.strays:
-            break
-    return found
+        return verdict
+
+    def is_safe(self, policy: Policy) -> bool:
+        """Whether it does not stray."""
+        return not self.verdict(policy).strays
 
 
 def worst_ratio(own: np.ndarray, baseline: np.ndarray) -> float:

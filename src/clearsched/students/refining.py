@@ -15,17 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.problems.problem import Episode
-from clearsched.problems.programs import Program
 from clearsched.scorers.policy import ScoredPolicy
-from clearsched.scorers.rules import RuleList
-from clearsched.search.restarts import Restart, Search
 from clearsched.search.safety import Chosen, evidence, first_safe
 from clearsched.search.trials import Trials, trials
 from clearsched.students.bench import JOINED
-from clearsched.students.numbers import Refinement
-from clearsched.students.restructuring import restructured
-from clearsched.students.rounding import Columns
+from clearsched.students.refinement_steps import Steps
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
 
@@ -59,38 +53,10 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
     settings = settings.model_copy(update={"episodes": episodes})
     choosing = [*validation, *instance.joined(validation, JOINED), *unseen]
     with trials(instance, task.bench.measure, threads) as runs:
-        variants, spent = _rounds(task, student, settings, runs, train, choosing)
+        steps = Steps(task, settings, runs, train, choosing)
+        variants = steps.of(student)
         costs = runs.cost(variants, choosing).mean(axis=1)
-        return _chosen(task, variants, costs, spent, runs)
-
-
-def _rounds(
-    task: Task,
-    student: ScoredPolicy,
-    settings: RefineParams,
-    runs: Trials,
-    train: Sequence[Episode],
-    choosing: Sequence[Episode],
-) -> tuple[list[ScoredPolicy], float]:
-    """The student and what each step made of it, and how many variants were tried."""
-    columns = _columns(task)
-    found, spent = [student], 0.0
-    for number in range(settings.rounds):
-        if number:
-            changed = _restructured(task, found[-1], runs, train)
-            if changed is found[-1]:
-                break
-            found.append(changed)
-        program = Refinement(found[-1], columns)
-        if program.numbers:
-            reference = runs.cost([found[-1]], train)[0]
-            name = f"refine {task.name} {number}"
-            restart = Restart(Search(name, _policy, settings, runs, train, choosing, reference, task.seed), 0)
-            restart.run(program)
-            spent += restart.spent
-            if restart.policy is not None:
-                found.append(restart.policy)
-    return found, spent
+        return _chosen(task, variants, costs, steps.spent, runs)
 
 
 def _chosen(task: Task, variants: Sequence[ScoredPolicy], costs: np.ndarray, spent: float, runs: Trials) -> Refined:
@@ -107,24 +73,3 @@ def _chosen(task: Task, variants: Sequence[ScoredPolicy], costs: np.ndarray, spe
     policy = variants[best]
     policy = replace(policy, evidence={**policy.evidence, **evidence(safety.verdict, baseline)})
     return Refined(policy, costs.tolist(), spent, best, safety)
-
-
-def _restructured(task: Task, student: ScoredPolicy, runs: Trials, train: Sequence[Episode]) -> ScoredPolicy:
-    """The student with other rules, where its candidates are ranked by rules."""
-    if not isinstance(student.scorers[task.rank.name], RuleList):
-        return student
-    features = task.dataset.rank.features[~task.dataset.rank.is_none]
-    return restructured(student, task.rank.name, runs.cost, train, features, task.settings.max_rules)
-
-
-def _columns(task: Task) -> dict[str, Columns]:
-    """The values of the features, by the name of the choice."""
-    found = {task.rank.name: Columns(task.dataset.rank.features[~task.dataset.rank.is_none])}
-    if task.level is not None and task.dataset.level is not None:
-        found[task.level.name] = Columns(task.dataset.level.features[task.dataset.level.starts[:-1]])
-    return found
-
-
-def _policy(program: Program, values: np.ndarray) -> ScoredPolicy:
-    assert isinstance(program, Refinement)
-    return program.filled(values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,42 +30,64 @@ HEATS = ((1 / 96, 96), (1 / 24, 24), (1 / 6, 4))
 GAIN = 0.0005
 """Share of the mean cost that a further rule or condition must save."""
 
+REPAIR_SHARE = 1 / 24
+"""Of the training episodes: they tell which repairs of an unsafe student are cheap."""
+
+REPAIRS = 200
+"""Repairs that are tried for safety, the cheapest first; one that is not safe is given up at its first such episode."""
+
+Safe = Callable[[ScoredPolicy], bool]
 Costs = Callable[[Sequence[ScoredPolicy], Sequence[Episode]], np.ndarray]
 """float64[policies, episodes]: `search.trials.Trials.cost`."""
 
 
-def restructured(
-    student: ScoredPolicy,
-    choice: str,
-    costs: Costs,
-    train: Sequence[Episode],
-    features: np.ndarray,
-    max_rules: int,
-) -> ScoredPolicy:
-    """The best structure next to that of a student's rule list, or the student where none is better.
+class Around(NamedTuple):
+    """What structures next to a student are compared by."""
 
-    Args:
-        student: whose scorer of `choice` is a rule list.
-        choice: name of the choice among candidates.
-        costs: runs policies.
-        train: episodes to compare on.
-        features: float32[n, F] of candidates, to tell thresholds by.
-        max_rules: of the list.
-    """
-    rules = student.scorers[choice]
-    assert isinstance(rules, RuleList)
-    options = [
-        replace(student, scorers={**student.scorers, choice: option})
-        for option in structures(rules, features, max_rules, student.none)
-    ]
+    choice: str  # the choice among candidates
+    costs: Costs  # runs policies
+    train: Sequence[Episode]  # episodes to compare on
+    features: np.ndarray  # float32[n, F] of candidates, to tell thresholds by
+    max_rules: int  # of a list
+
+
+def restructured(student: ScoredPolicy, around: Around, is_safe: Safe = lambda policy: True) -> ScoredPolicy:
+    """The best safe structure next to that of a student's rule list, or the student where none is better."""
+    options = _options(student, around)
     if not options:
         return student
-    own = costs([student], train)[0].mean()
-    options, means = halved(options, costs, train)
-    more = [option.scorers[choice].complexity() - rules.complexity() for option in options]
+    own = around.costs([student], around.train)[0].mean()
+    options, means = halved(options, around.costs, around.train)
+    rules = student.scorers[around.choice].complexity()
+    more = [option.scorers[around.choice].complexity() - rules for option in options]
     found = means + GAIN * abs(own) * np.maximum(more, 0)
-    best = int(found.argmin())
-    return options[best] if found[best] < own else student
+    better = [place for place in np.argsort(found, kind="stable").tolist() if found[place] < own]
+    return next((options[place] for place in better if is_safe(options[place])), student)
+
+
+def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPolicy | None:
+    """The cheapest safe policy next to an unsafe student: it never idles, or has another structure; None: none is.
+
+    Told by a few episodes: what matters is that it is safe, and refinement goes on from there.
+    """
+    options = [replace(student, none=False)] if student.none else []
+    if isinstance(student.scorers[around.choice], RuleList):
+        options += _options(student, around)
+    if not options:
+        return None
+    few = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]
+    order = np.argsort(around.costs(options, few).mean(axis=1), kind="stable")[:REPAIRS].tolist()
+    return next((options[place] for place in order if is_safe(options[place])), None)
+
+
+def _options(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
+    """The student with each structure next to its own."""
+    rules = student.scorers[around.choice]
+    assert isinstance(rules, RuleList)
+    return [
+        replace(student, scorers={**student.scorers, around.choice: option})
+        for option in structures(rules, around.features, around.max_rules, student.none)
+    ]
 
 
 def halved(

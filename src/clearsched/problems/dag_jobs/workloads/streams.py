@@ -1,4 +1,4 @@
-"""Episodes in which jobs arrive one after another: which ones are such, how far apart their jobs come, several as one."""
+"""Episodes in which jobs arrive one after another: which ones these are, their mean gap, several as one."""
 
 from __future__ import annotations
 

@@ -29,12 +29,14 @@ from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.text import render
 from clearsched.scorers.trees import TreeSum
 from clearsched.search import safety
+from clearsched.search.restarts import Restart, Search
+from clearsched.search.trials import trials
 from clearsched.students import limit_caps, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
 from clearsched.students.numbers import Refinement
 from clearsched.students.refining import refine
-from clearsched.students.restructuring import structures
+from clearsched.students.restructuring import Around, repaired, restructured, structures
 from clearsched.students.rounding import Columns
 from clearsched.students.rule_list import distil
 from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams, SwitchParams
@@ -251,6 +253,67 @@ def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
     lines = safety.in_words(found.safety, "what was distilled")
     assert len(lines) == len(found.costs) + 1 and lines[-1].startswith("none is safe: what was distilled is kept")
     assert found.policy.evidence["stress"]["worst"] > safety.LIMIT
+
+
+def around(task: Task) -> Around:
+    instance = task.bench.instance
+    features = task.dataset.rank.features
+
+    def costs(policies: Sequence[ScoredPolicy], episodes: Sequence[Workload]) -> np.ndarray:
+        runs = [policy.run(instance, episodes) for policy in policies]
+        return np.array([[run.measures["jct_s"] for run in each] for each in runs])
+
+    return Around("stage", costs, task.bench.train, features, 4)
+
+
+def test_a_step_to_what_is_not_safe_is_not_taken(seen: Choices) -> None:
+    """The best structure is refused by its name of features, and the next best takes its place."""
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((), 0.0),), NAMES))
+    best = restructured(student, around(task))
+    asked = best.scorers["stage"].used
+    other = restructured(student, around(task), lambda policy: policy.scorers["stage"] != best.scorers["stage"])
+    assert other.scorers["stage"] != best.scorers["stage"]
+    assert cost(task, best) <= cost(task, other) < cost(task, student) and asked
+    assert restructured(student, around(task), lambda policy: False) is student
+
+
+def test_what_is_not_safe_is_repaired_at_the_least_cost(seen: Choices) -> None:
+    """By never idling, or by another structure; where nothing is safe there is no repair."""
+    task = task_of(seen)
+    student = replace(student_of(RuleList((Rule((), -1.0),), NAMES)), none=True)
+    tried: list[ScoredPolicy] = []
+
+    def is_safe(policy: ScoredPolicy) -> bool:
+        tried.append(policy)
+        return not policy.none
+
+    found = repaired(student, around(task), is_safe)
+    assert found is not None and not found.none and found.scorers == student.scorers
+    costs = around(task).costs(tried, task.bench.train[:1]).mean(axis=1)
+    assert (np.diff(costs) >= 0).all(), "the cheapest is asked first"
+    assert repaired(student, around(task), lambda policy: False) is None
+
+
+def test_a_restart_chooses_among_what_is_safe(seen: Choices) -> None:
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
+    program = Refinement(student, {name: Columns(seen.features) for name in ("stage", "limit")})
+    with trials(task.bench.instance, task.bench.measure) as runs:
+        reference = runs.cost([student], task.bench.train)[0]
+        settings = RefineParams(evaluations=20)
+
+        def run(is_safe: Any) -> Restart:
+            episodes = task.bench.train, task.bench.validation
+            fill = lambda program, values: program.filled(values)  # noqa: E731
+            restart = Restart(Search("x", fill, settings, runs, *episodes, reference, 1, is_safe=is_safe), 0)
+            restart.run(program)
+            return restart
+
+        free = run(lambda policy: True)
+        assert run(lambda policy: False).policy is None
+        other = run(lambda policy: policy.scorers != free.policy.scorers)
+        assert other.policy is not None and other.validation >= free.validation
 
 
 def test_straying_is_told_by_single_episodes() -> None:

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from clearsched.decisions import describe, log
+from clearsched.decisions.choices import join, take
 from clearsched.decisions.experts import load_expert
-from clearsched.decisions.reader import iterate_choices, read_choices, read_metadata
+from clearsched.decisions.reader import _every, count_decisions, iterate_choices, read_choices, read_metadata
 from clearsched.decisions.recording import Decision, collect, record
 from clearsched.decisions.schema import log_schema
 from clearsched.decisions.summary import summarise
@@ -129,6 +130,19 @@ def test_rewards_add_up_to_what_the_episode_lost(files):
         np.testing.assert_allclose(rows.reward[::-1].cumsum()[::-1], lost)
         assert rows["return"].iloc[0] == pytest.approx(-sum(outcome.completion_ms - outcome.arrival_ms) / 1000)
     assert decisions["return"].notna().all() and (decisions.reward <= 0).all()
+
+
+def test_a_part_of_a_log_is_evenly_taken_whatever_the_batches(files):
+    whole = read_choices(files[2], PROBLEM, "stage", "train")
+    count = count_decisions(files[2], PROBLEM, "stage", "train")
+    assert count == len(whole.chosen) > 20
+    third = take(whole, np.arange(0, count, 3))
+    for found in (
+        read_choices(files[2], PROBLEM, "stage", "train", 3),
+        join(_every(3, iterate_choices(files[2], PROBLEM, "stage", "train", 7)), whole.features.shape[1]),
+    ):
+        for name in whole._fields:
+            np.testing.assert_array_equal(getattr(found, name), getattr(third, name))
 
 
 @pytest.mark.parametrize("choice", ["stage", "limit"])

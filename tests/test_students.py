@@ -17,7 +17,7 @@ import pytest
 from clearsched import students
 from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.compiled.trees import pack
-from clearsched.decisions.choices import Choices
+from clearsched.decisions.choices import Choices, take
 from clearsched.decisions.experts import load_expert
 from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
@@ -35,7 +35,7 @@ from clearsched.scorers.text import render
 from clearsched.students import limit_tree, load_policy, ranking
 from clearsched.students.assembly import assemble, none_place, numbered
 from clearsched.students.bench import Bench, smallest_good, worse_by
-from clearsched.students.dataset import Dataset, best_rows, ranks, subset, take, without_none
+from clearsched.students.dataset import Dataset, best_rows, ranks, subset, without_none
 from clearsched.students.fitting import check_log, distilled, picked
 from clearsched.students.flat_trees import from_sklearn
 from clearsched.students.kinds import STUDENTS

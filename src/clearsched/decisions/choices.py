@@ -9,6 +9,9 @@ import numpy as np
 
 from clearsched.problems.problem import NONE, Choice
 
+PER_ROW = ("features", "candidate", "group", "score", "probability")
+"""The fields of `Choices` that have an entry a row."""
+
 
 class Rows(NamedTuple):
     """The rows of one choice of a decision: n of them, one chosen."""
@@ -73,6 +76,18 @@ class Choices(NamedTuple):
         column = [feature.name for feature in choice.features].index(choice.keeps)
         kept: np.ndarray = self.features[self.chosen, column] > 0
         return kept
+
+
+def take(choices: Choices, decisions: np.ndarray) -> Choices:
+    """The decisions int64[n] in this order; one may come several times."""
+    sizes = choices.sizes[decisions]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    moved = np.repeat(choices.starts[decisions] - starts[:-1], sizes)  # from its new place to the old one, of each row
+    rows = np.arange(starts[-1]) + moved
+    per_row = {name: getattr(choices, name)[rows] for name in PER_ROW}
+    per_decision = {name: getattr(choices, name)[decisions] for name in ("episode", "decision", "time_s")}
+    chosen = starts[:-1] + choices.chosen[decisions] - choices.starts[decisions]
+    return Choices(starts=starts, chosen=chosen, **per_row, **per_decision)
 
 
 def join(parts: Iterable[Choices], num_features: int) -> Choices:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from clearsched.decisions.choices import Choices, join
+from clearsched.decisions.choices import Choices, join, take
 from clearsched.decisions.schema import log_features, log_schema
 from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY
@@ -21,13 +21,35 @@ from clearsched.problems.problem import Problem
 BATCH_ROWS = 1 << 16
 
 
-def read_choices(path: str | Path, problem: Problem, choice: str, split: str | None = None) -> Choices:
-    """All decisions of a choice, by its name, and split (None: all of them) in memory.
+def read_choices(path: str | Path, problem: Problem, choice: str, split: str | None = None, stride: int = 1) -> Choices:
+    """The decisions of a choice, by its name, and split (None: all of them) in memory; every `stride`-th of them.
 
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
     """
-    return join(iterate_choices(path, problem, choice, split), len(log_features(problem)))
+    return join(_every(stride, iterate_choices(path, problem, choice, split)), len(log_features(problem)))
+
+
+def _every(stride: int, parts: Iterator[Choices]) -> Iterator[Choices]:
+    """Of all decisions every so many-th, the first one among them."""
+    seen = 0
+    for part in parts:
+        count = len(part.chosen)
+        yield part if stride == 1 else take(part, np.arange(-seen % stride, count, stride))
+        seen += count
+
+
+def count_decisions(path: str | Path, problem: Problem, choice: str, split: str) -> int:
+    """How many decisions of a choice and split a log has.
+
+    Raises:
+        ClearschedError: the file is missing, truncated or no decision log.
+    """
+    found = 0
+    for batch in _iterate(path, problem, BATCH_ROWS, ["split", "choice", "chosen"]):
+        of_split = pc.and_(pc.equal(batch["choice"], choice), pc.equal(batch["split"], split))
+        found += pc.sum(pc.and_(of_split, batch["chosen"])).as_py() or 0
+    return found
 
 
 def iterate_choices(
@@ -62,10 +84,17 @@ def iterate_rows(path: str | Path, problem: Problem, batch_rows: int = BATCH_ROW
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
     """
+    yield from _iterate(path, problem, batch_rows)
+
+
+def _iterate(
+    path: str | Path, problem: Problem, batch_rows: int, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """Batches of some columns, or of all."""
     file = _open(path, problem)
     try:
         with file:
-            for batch in file.iter_batches(batch_rows):
+            for batch in file.iter_batches(batch_rows, columns=columns):
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
         raise ClearschedError(f"{path}: damaged ({str(error).splitlines()[0]}); log the decisions again") from None

@@ -8,13 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.decisions.choices import Choices, join
-from clearsched.decisions.reader import read_choices
+from clearsched.decisions.choices import PER_ROW, Choices, join, take
+from clearsched.decisions.reader import count_decisions, read_choices
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Choice, Problem
-
-PER_ROW = ("features", "candidate", "group", "score", "probability")
-"""The fields of `Choices` that have an entry a row."""
 
 
 class Dataset(NamedTuple):
@@ -40,13 +37,22 @@ class Dataset(NamedTuple):
         return self._replace(rank=join([self.rank, rank], count), level=joined)
 
 
-def read_dataset(path: Path, problem: Problem, split: str, most: int) -> Dataset:
+def read_dataset(path: Path, problem: Problem, split: str, most: int, budget: int = 0) -> Dataset:
     """The decisions of a split of the log.
+
+    Args:
+        path: of the log.
+        problem: whose log it must be.
+        split: whose decisions are read.
+        most: the most that a level can be.
+        budget: decisions to read, at most, evenly taken from all, so that memory does not grow with the log; 0: all.
 
     Raises:
         ClearschedError: the file is missing, truncated or no decision log, or has no decision of the split.
     """
-    read = {choice.form: read_choices(path, problem, choice.name, split) for choice in problem.choices}
+    count = count_decisions(path, problem, problem.choices[0].name, split) if budget else 0
+    stride = max(1, -(-count // budget)) if budget else 1
+    read = {choice.form: read_choices(path, problem, choice.name, split, stride) for choice in problem.choices}
     if not len(read["rank"].chosen):
         raise ClearschedError(f"{path}: no decision of the {split} episodes to learn from; log more of them")
     return Dataset(read["rank"], read.get("level"), most, tuple(problem.choices))
@@ -82,18 +88,6 @@ def ranks(choices: Choices) -> np.ndarray:
 def subset(choices: Choices, keep: np.ndarray) -> Choices:
     """The decisions that bool[d] `keep` marks."""
     return take(choices, np.flatnonzero(keep))
-
-
-def take(choices: Choices, decisions: np.ndarray) -> Choices:
-    """The decisions int64[n] in this order; one may come several times."""
-    sizes = choices.sizes[decisions]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    moved = np.repeat(choices.starts[decisions] - starts[:-1], sizes)  # from its new place to the old one, of each row
-    rows = np.arange(starts[-1]) + moved
-    per_row = {name: getattr(choices, name)[rows] for name in PER_ROW}
-    per_decision = {name: getattr(choices, name)[decisions] for name in ("episode", "decision", "time_s")}
-    chosen = starts[:-1] + choices.chosen[decisions] - choices.starts[decisions]
-    return Choices(starts=starts, chosen=chosen, **per_row, **per_decision)
 
 
 def thinned(choices: Choices, most: int) -> Choices:

@@ -122,7 +122,9 @@ def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others:
     trials = instance.joined(instance.split("train")[:TRIAL_EPISODES], JOINED)
     baseline = heuristic(problem, problem.baseline)
     bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
-    dataset = read_dataset(decisions, problem, "train", instance.most)
+    # What is drawn by importance is drawn of all.
+    budget = common.sampling.decisions if common.sampling.by == "equal" else 0
+    dataset = read_dataset(decisions, problem, "train", instance.most, budget)
     known = {path.stem: load_policy(path, problem) for path in others}
     if not STUDENTS[kind].imitates:
         common = common.model_copy(update={"dagger_rounds": 0})

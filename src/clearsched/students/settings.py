@@ -154,7 +154,7 @@ class LimitCapsParams(Section):
 class SamplingParams(Section):
     """Which of the decisions a fit learns from."""
 
-    decisions: int = Field(0, ge=0, description="decisions, at most; 0: as many as there are")
+    decisions: int = Field(100_000, ge=0, description="decisions, at most; 0: as many as there are")
     by: Literal["equal", "importance"] = Field(
         "equal",
         description="each counts the same, or by how much worse its worst answer is than its best, as in VIPER",

@@ -21,7 +21,7 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
     objective, within = instance.objective, 100 * params.students.pareto.within
     test = instance.describe("test", instance.split("test"))
     lines = [
-        f"{with_unit(objective.label, objective.unit)} of students of several sizes, over {test}.",
+        f"{with_unit(objective.label.capitalize(), objective.unit)} of students of several sizes, over {test}.",
         f"The teacher: {base.objective.mean():.2f}. CI: {100 * params.evaluation.confidence:g} %, bootstrap, paired.",
         "To read: conditions, rules, terms, nodes. Unseen: mean over the episodes that sizes are chosen on;",
         f"*: the smallest size within {within:g} % of the best there.",

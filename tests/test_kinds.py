@@ -448,7 +448,7 @@ def test_skope_rules_find_a_conjunction_first() -> None:
     def both(features: np.ndarray) -> np.ndarray:
         return (features[:, WORK] < 2) & (features[:, LOAD] >= 4)
 
-    found = examples(lambda features: 1.0 * both(features), size=7)
+    found = examples(lambda features: 1.0 * both(features), size=7, count=8_000)
     rules = list(skope_rules.mined(found, task_for("skope_rules").settings))
     assert {NAMES[c.feature] for c in rules[0].conditions} >= {"job_work_left_s", "job_sqrt_load"}
     assert [rule.value for rule in rules] == sorted((rule.value for rule in rules), reverse=True)

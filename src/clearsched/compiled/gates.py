@@ -7,13 +7,13 @@ each of its trees, and a condition more in each of its steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.cap_terms import CapTerms
 from clearsched.compiled.scoring import NOTHING, Packed
-from clearsched.compiled.steps import Steps
+from clearsched.compiled.steps import joined as joined_steps
 from clearsched.compiled.trees import LEAF, Trees, pack
 from clearsched.errors import ClearschedError
 
@@ -66,7 +66,7 @@ def joined(scorers: Sequence[Packed], num_features: int, where: str) -> Packed:
         raise ClearschedError(f"{where}: one case rounds up (steps) and another to the nearest: write both as steps")
     trees = [tree for scorer in scorers for tree in _as_lists(scorer.trees)]
     return scorers[0]._replace(
-        trees=pack(trees, num_features, where), steps=_joined_steps([scorer.steps for scorer in scorers])
+        trees=pack(trees, num_features, where), steps=reduce(joined_steps, [scorer.steps for scorer in scorers])
     )
 
 
@@ -99,25 +99,3 @@ def _asked_first(tree: dict[str, list], gate: Gate) -> dict[str, list]:
         "right": [1 if gate.below else 2, 0, *right],
         "value": [0.0, 0.0, *tree["value"]],
     }
-
-
-def _joined_steps(parts: Sequence[Steps]) -> Steps:
-    """The steps one part's after another's."""
-    caps = CapTerms(
-        _joined_starts([part.caps.start for part in parts]),
-        *(np.concatenate([getattr(part.caps, name) for part in parts]) for name in CapTerms._fields[1:]),
-    )
-    columns = {
-        name: _joined_starts([getattr(part, name) for part in parts])
-        if name.startswith("first_")
-        else np.concatenate([getattr(part, name) for part in parts])
-        for name in Steps._fields
-        if name != "caps"
-    }
-    return Steps(caps=caps, **columns)
-
-
-def _joined_starts(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Starts of the entries of all parts, each part's counted on from the end of the one before."""
-    ends = np.cumsum([0, *(part[-1] for part in parts)])
-    return np.concatenate([[0], *(part[1:] + end for part, end in zip(parts, ends, strict=False))]).astype(np.int64)

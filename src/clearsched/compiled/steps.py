@@ -69,16 +69,21 @@ def _starts(counts: Sequence[int]) -> np.ndarray:
 NO_STEPS = pack_steps([], NO_CAP_TERMS)
 
 
-STEP_COLUMNS = ("feature", "below", "threshold", "of", "by_cap", "value")
-"""The arrays that have an entry for each step or condition."""
-
-
 def joined(steps: Steps, others: Steps) -> Steps:
-    """The steps of both, the others last; these have no caps and no weights."""
-    starts, columns = ("first_condition", "first_term", "first_weight"), STEP_COLUMNS
-    shifted = [np.append(getattr(steps, name), getattr(steps, name)[-1] + getattr(others, name)[1:]) for name in starts]
-    together = [np.append(getattr(steps, name), getattr(others, name)) for name in columns]
-    return Steps(**(steps._asdict() | dict(zip((*starts, *columns), (*shifted, *together), strict=True))))
+    """The steps of both, the others last."""
+    whole: dict[str, np.ndarray] = {}
+    for name in Steps._fields:
+        if name != "caps":
+            own, other = getattr(steps, name), getattr(others, name)
+            whole[name] = _shifted(own, other) if name.startswith("first_") else np.append(own, other)
+    caps, more = steps.caps, others.caps
+    columns = (np.append(getattr(caps, name), getattr(more, name)) for name in CapTerms._fields[1:])
+    return Steps(**whole, caps=CapTerms(_shifted(caps.start, more.start), *columns))
+
+
+def _shifted(starts: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """int64: where the entries of both begin, and the end."""
+    return np.append(starts, starts[-1] + others[1:])
 
 
 @compiled

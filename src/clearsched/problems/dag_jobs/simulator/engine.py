@@ -77,15 +77,14 @@ from clearsched.problems.dag_jobs.simulator.state import (
 OVER, DECIDE, PAUSED = range(3)
 """Why `advance` returned: no event is left, a decision is pending, or (in a replay only) it needs jobs or rows."""
 
+GOES_ON = 3
+"""None of these: there is a further event."""
+
 
 @compiled
 def advance(state: State) -> int:
     """Run until a decision is pending (DECIDE) or no event is left (OVER); a replay may be PAUSED."""
-    scalar, stage, job = state.scalar, state.stage, state.job
-    bitmap, wheel, node, overflow = state.bitmap, state.wheel, state.node, state.overflow
-    levels, table, durations_ms = state.levels, state.profiles.table, state.profiles.durations_ms
-    plain = scalar[st.MEAN_DURATIONS] == 0 and scalar[st.FAULTS] == 0
-    record_tasks = scalar[st.RECORD_TASKS] == 1
+    scalar = state.scalar
     conserving = scalar[st.WORK_CONSERVING] == 1 or scalar[st.HOLDS_JOBS] == 1
     offering = scalar[st.OFFER_PARKED] == 1
     while True:
@@ -97,79 +96,115 @@ def advance(state: State) -> int:
             return DECIDE
         if offering and offer_parked(state):
             return DECIDE
-        now_ms, started = scalar[st.TIME_MS], scalar[st.NUM_STARTED]
-        limit_ms = min(next_arrival_ms(state), overflow_ms(bitmap, overflow) - WHEEL_SLOTS + 1)
-        code = EMPTY
-        # The hot path: the executor of the earliest event starts the next task of its stage.
-        while True:
-            slot = next_slot(bitmap, now_ms & SLOT_MASK)
-            if slot == EMPTY:
-                at_ms = FAR
-                break
-            at_ms = now_ms + ((slot - now_ms) & SLOT_MASK)
-            if at_ms >= limit_ms:
-                break
-            now_ms = at_ms
-            n = take_first(bitmap, wheel, node, slot)
-            code = node[n, NODE_CODE]
-            s = code >> st.KIND_BITS
-            if code & st.KIND_MASK != st.FINISHES or stage[s, st.UNSTARTED] == 0:
-                free_node(node, n)
-                break
-            j = stage[s, st.JOB]
-            failed = False
-            if plain:
-                bits = random_bits(stage[s, st.STREAM], stage[s, st.STARTED])
-                duration_ms = drawn_duration_ms(
-                    table, durations_ms, levels, stage[s, st.PROFILE_STAGE], job[j, st.ATTACHED], REST_WAVE, bits
-                )
-            else:
-                scalar[st.TIME_MS] = now_ms
-                duration_ms, failed = attempt(state, s, REST_WAVE)
-                if failed:
-                    node[n, NODE_CODE] = (s << st.KIND_BITS) | st.FAILS
-            if record_tasks:
-                scalar[st.TIME_MS], scalar[st.NUM_STARTED] = now_ms, started
-                log_task(state, duration_ms, s, REST_WAVE, failed)
-            started += 1
-            stage[s, st.STARTED] += 1
-            stage[s, st.UNSTARTED] -= 1
-            job[j, st.TASKS_LEFT] -= 1
-            stage[s, st.DEMAND] -= 1
-            if duration_ms < WHEEL_SLOTS:
-                append(bitmap, wheel, node, (now_ms + duration_ms) & SLOT_MASK, n)
-            else:
-                push_overflow(bitmap, overflow, now_ms + duration_ms, node[n, NODE_CODE])
-                free_node(node, n)
-                limit_ms = min(limit_ms, now_ms + duration_ms - WHEEL_SLOTS + 1)
-            if stage[s, st.DEMAND] == 0:
-                scalar[st.TIME_MS] = now_ms
-                saturate(state, s)
-            code = EMPTY
-            if conserving:
-                scalar[st.OFFER_DUE] = 1
-                break
-        scalar[st.TIME_MS], scalar[st.NUM_STARTED] = now_ms, started
+        code, at_ms = start_tasks(state, conserving)
         if code != EMPTY:
             begin_event(state)
             executor_event(state, code)
-        elif conserving and scalar[st.OFFER_DUE] == 1:
-            continue
+        elif not (conserving and scalar[st.OFFER_DUE] == 1):
+            reason = let_jobs_arrive(state, at_ms)
+            if reason != GOES_ON:
+                return reason
+
+
+@inlined
+def start_tasks(state: State, conserving: bool) -> tuple[int, int]:
+    """The hot path: the executor of the earliest event starts the next task of its stage, as long as there is one.
+
+    Returns:
+        The code of the first event of an executor that is something else, or EMPTY; and when the next event of the
+        wheel is, ms, or FAR.
+    """
+    scalar, stage = state.scalar, state.stage
+    bitmap, wheel, node, overflow = state.bitmap, state.wheel, state.node, state.overflow
+    plain = scalar[st.MEAN_DURATIONS] == 0 and scalar[st.FAULTS] == 0
+    record_tasks = scalar[st.RECORD_TASKS] == 1
+    now_ms, started = scalar[st.TIME_MS], scalar[st.NUM_STARTED]
+    limit_ms = min(next_arrival_ms(state), overflow_ms(bitmap, overflow) - WHEEL_SLOTS + 1)
+    code, at_ms = EMPTY, FAR
+    while True:
+        slot = next_slot(bitmap, now_ms & SLOT_MASK)
+        at_ms = FAR if slot == EMPTY else now_ms + ((slot - now_ms) & SLOT_MASK)
+        if slot == EMPTY or at_ms >= limit_ms:
+            break
+        now_ms = at_ms
+        n = take_first(bitmap, wheel, node, slot)
+        code = node[n, NODE_CODE]
+        s = code >> st.KIND_BITS
+        if code & st.KIND_MASK != st.FINISHES or stage[s, st.UNSTARTED] == 0:
+            free_node(node, n)
+            break
+        code = EMPTY
+        duration_ms = next_duration_ms(state, s, n, now_ms, plain)
+        if record_tasks:
+            scalar[st.TIME_MS], scalar[st.NUM_STARTED] = now_ms, started
+            log_task(state, duration_ms, s, REST_WAVE, node[n, NODE_CODE] & st.KIND_MASK == st.FAILS)
+        started += 1
+        count_start(state, s)
+        if duration_ms < WHEEL_SLOTS:
+            append(bitmap, wheel, node, (now_ms + duration_ms) & SLOT_MASK, n)
         else:
-            arrival_ms = next_arrival_ms(state)
-            next_ms = min(at_ms, overflow_ms(bitmap, overflow))
-            if arrival_ms == NONE or (arrival_ms <= next_ms and arrival_ms != FAR and not has_room(state)):
-                return PAUSED
-            if next_ms == FAR and arrival_ms == FAR:
-                if offer_idle(state):
-                    return DECIDE
-                return OVER
-            # An arrival was scheduled before any other event, so it goes first among events of the same time.
-            scalar[st.TIME_MS] = min(arrival_ms, next_ms)
-            promote(bitmap, wheel, node, overflow, scalar[st.TIME_MS])
-            if arrival_ms <= next_ms:
-                begin_event(state)
-                job_arrives(state)
+            push_overflow(bitmap, overflow, now_ms + duration_ms, node[n, NODE_CODE])
+            free_node(node, n)
+            limit_ms = min(limit_ms, now_ms + duration_ms - WHEEL_SLOTS + 1)
+        if stage[s, st.DEMAND] == 0:
+            scalar[st.TIME_MS] = now_ms
+            saturate(state, s)
+        if conserving:
+            scalar[st.OFFER_DUE] = 1
+            break
+    scalar[st.TIME_MS], scalar[st.NUM_STARTED] = now_ms, started
+    return code, at_ms
+
+
+@inlined
+def next_duration_ms(state: State, s: int, n: int, now_ms: int, plain: bool) -> int:
+    """How long the next task of stage s takes, ms; the event of node n says FAILS where it is lost (§11)."""
+    stage, profiles = state.stage, state.profiles
+    if plain:
+        bits = random_bits(stage[s, st.STREAM], stage[s, st.STARTED])
+        attached = state.job[stage[s, st.JOB], st.ATTACHED]
+        profile = stage[s, st.PROFILE_STAGE]
+        return drawn_duration_ms(
+            profiles.table, profiles.durations_ms, state.levels, profile, attached, REST_WAVE, bits
+        )
+    state.scalar[st.TIME_MS] = now_ms
+    duration_ms, failed = attempt(state, s, REST_WAVE)
+    if failed:
+        state.node[n, NODE_CODE] = (s << st.KIND_BITS) | st.FAILS
+    return duration_ms
+
+
+@inlined
+def count_start(state: State, s: int) -> None:
+    """A task of stage s has started whose executor was there already."""
+    stage = state.stage
+    stage[s, st.STARTED] += 1
+    stage[s, st.UNSTARTED] -= 1
+    stage[s, st.DEMAND] -= 1
+    state.job[stage[s, st.JOB], st.TASKS_LEFT] -= 1
+
+
+@compiled
+def let_jobs_arrive(state: State, at_ms: int) -> int:
+    """No executor's event comes first: the next job arrives, or the wheel moves on to its next event, at `at_ms`.
+
+    Returns:
+        GOES_ON; DECIDE where the last executors are offered once more; OVER, or in a replay PAUSED.
+    """
+    scalar, bitmap, overflow = state.scalar, state.bitmap, state.overflow
+    arrival_ms = next_arrival_ms(state)
+    next_ms = min(at_ms, overflow_ms(bitmap, overflow))
+    if arrival_ms == NONE or (arrival_ms <= next_ms and arrival_ms != FAR and not has_room(state)):
+        return PAUSED
+    if next_ms == FAR and arrival_ms == FAR:
+        return DECIDE if offer_idle(state) else OVER
+    # An arrival was scheduled before any other event, so it goes first among events of the same time.
+    scalar[st.TIME_MS] = min(arrival_ms, next_ms)
+    promote(bitmap, state.wheel, state.node, overflow, scalar[st.TIME_MS])
+    if arrival_ms <= next_ms:
+        begin_event(state)
+        job_arrives(state)
+    return GOES_ON
 
 
 @inlined

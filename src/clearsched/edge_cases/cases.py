@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from clearsched.edge_cases import settings
 from clearsched.errors import ClearschedError
+from clearsched.params.scenarios import merge
 from clearsched.problems import find_problem
 from clearsched.problems.problem import EdgeCase, Problem
 from clearsched.registry import Registry, load
@@ -52,7 +53,7 @@ def params_of(params: Params, name: str) -> Params | None:
     if changes is None:
         return None
     episodes = {"episodes": {"train": 1, "validation": 1, "test": params.edge_cases.episodes}}
-    changes = _merged(changes, {"workload": episodes})
+    changes = merge(changes, {"workload": episodes})
     return params.model_copy(update={section: _changed(params, name, section, changes) for section in SECTIONS})
 
 
@@ -68,7 +69,7 @@ def _changed(params: Params, name: str, section: str, changes: Mapping[str, Any]
     if unknown:
         raise ClearschedError(f"edge case {name}: changes {unknown[0]}: it may change {' and '.join(SECTIONS)}")
     own = getattr(params, section)
-    values = _merged(own.model_dump(mode="json"), changes.get(section, {}))
+    values = merge(own.model_dump(mode="json"), changes.get(section, {}))
     try:
         return type(own).model_validate_json(json.dumps(values))
     except ValidationError as error:
@@ -76,12 +77,3 @@ def _changed(params: Params, name: str, section: str, changes: Mapping[str, Any]
         path = ".".join(map(str, (section, *first["loc"])))
         message = str(first["msg"]).removeprefix("Value error, ")
         raise ClearschedError(f"edge case {name}: does not fit the scenario: {path}: {message}") from None
-
-
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with the values of `over`, section by section."""
-    both = dict(base)
-    for key, value in over.items():
-        inner = both.get(key)
-        both[key] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
-    return both

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from clearsched.decisions.answers import Scoring, level_answers, rank_places, rank_scores
+from clearsched.decisions.answers import Scoring, level_answers, rank_scores
 from clearsched.decisions.ordering import kendall_tau, least_of, most_of, places, regret
 from clearsched.decisions.parts import BINARY, WHOLE, Part, parts, varying, whole
 from clearsched.problems.problem import Choice, Problem
@@ -77,7 +77,8 @@ def kept_name(rank: Choice) -> str:
 
 def rank_rows(student: Scoring, rank: Choice, choices: Choices) -> list[Row]:
     """The rows of a rank choice: a subset each, then a part each."""
-    scores, place = rank_scores(student, choices), rank_places(student, choices)
+    scores = rank_scores(student, choices)
+    place = places(scores, choices.starts, choices.is_none)
     scorer = getattr(student, "scorers", {}).get(rank.name)
     read = None if scorer is None else places_of(scorer)
     rows = []

@@ -14,7 +14,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import digest_file, digest_json, read_json, write_text
 from clearsched.problems.problem import find_objective
 from clearsched.reading.files import SPLIT, read_log
-from clearsched.reading.verification.verify import lines_of, verdicts
+from clearsched.reading.verification.verify import beneath, lines_of, verdicts
 from clearsched.reading.worth import Bench, Worth, worth_of
 from clearsched.reading.worth import table as worth_table
 from clearsched.schemas import COMPARISON, FIDELITY, read_table
@@ -230,6 +230,8 @@ def weaknesses(material: Material) -> Iterator[str]:
 
 def _unsure(material: Material) -> Iterator[str]:
     policy = material.policy
+    if policy.patches:
+        yield beneath(policy)
     wrong = [name for name, verdict in verdicts(policy, material.logged) if verdict.holds is False]
     if wrong:
         yield f"Scores do not always go the way of {len(wrong)} features with a direction: {', '.join(wrong)}."

@@ -14,6 +14,8 @@ from clearsched.errors import ClearschedError
 from clearsched.reading.files import read_log
 from clearsched.reading.flipping import DECISION, GROUP, Flip, Spread, smallest_flip, spread_of
 from clearsched.reading.reasons import against, for_it, level_reason, reached, valued
+from clearsched.scorers import words
+from clearsched.scorers.patches import meets
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.scorer import Scorer
 from clearsched.students.dataset import subset
@@ -106,15 +108,26 @@ class Telling:
 
     def _because(self, row: int) -> str:
         if self.decision.is_none[row]:
-            return ", since no candidate has a score above 0"
-        return f": {for_it(self._scorer, self.policy.rank, self.decision.features[row])}"
+            why = "is worth it" if self.policy.patches else "has a score above 0"
+            return f", since no candidate {why}"
+        return f": {for_it(self._scorer, self.policy.rank, self.decision.features[row])}{self._patched(row)}"
+
+    def _patched(self, row: int) -> str:
+        """The patches that a candidate meets; they come before its score."""
+        rank = self.policy.rank
+        told = [
+            f"patch {place} ({patch.do}{f', {patch.because}' if patch.because else ''})"
+            for place, patch in enumerate(self.policy.patches, 1)
+            if patch.cap is None and meets(patch, rank, self.decision.features[row])
+        ]
+        return f"; before that comes {' and '.join(told)}" if told else ""
 
     def _comparison(self, answer: int, other: int) -> list[str]:
         rank, rows = self.policy.rank, self.decision.features
         if self.decision.is_none[other]:
             never = "It never answers none of these."
-            return ["None of these has the score 0, which is less." if self.policy.none else never]
-        what = f"Not {self.name(other)}: {for_it(self._scorer, rank, rows[other])}"
+            return ["None of these has the score 0, which is less." if self.policy.may_idle else never]
+        what = f"Not {self.name(other)}: {for_it(self._scorer, rank, rows[other])}{self._patched(other)}"
         if self.decision.is_none[answer]:
             return [f"{what}."]
         why = against(self._scorer, rank, rows[answer], rows[other])
@@ -169,7 +182,13 @@ def _level(policy: ScoredPolicy, decision: Choices, most: int) -> list[str]:
     answer, teachers = int(level_answers(policy, decision, most)[0]), int(decision.candidate[decision.chosen[0]])
     least, last = int(decision.candidate[0]), int(decision.candidate[-1])
     unit = f" {level.unit}" if level.unit else ""
-    reason = level_reason(policy.scorers[level.name], level, decision.features[0], {"most": most})
+    reason = level_reason(policy.scorers[level.name], level, decision.features[0])
+    capped = [
+        f"patch {place} lowers it to {words.amount(patch.cap, level, {})}"
+        for place, patch in enumerate(policy.patches, 1)
+        if patch.cap is not None and meets(patch, level, decision.features[0])
+    ]
+    reason = "; ".join([reason, *capped])
     told = f"For the {policy.rank.name} that the teacher chose, of {least} to {last}{unit} the student gives {answer}"
     same = "as the teacher does" if answer == teachers else f"the teacher {teachers}"
     return [f"{told}{f' ({reason})' if reason else ''}, {same}."]

@@ -17,6 +17,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.decisions.ordering import places
 from clearsched.problems.problem import Choice
 from clearsched.scorers.formula import WeightedSum
+from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.pieces import firing
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
@@ -90,23 +91,35 @@ def smallest_flip(
     scorer, names = policy.scorers[policy.rank.name], names_of(policy.rank)
     found: list[Flip] = []
     exact = True
-    for feature in [names.index(name) for name in scorer.used]:
+    for feature in _asked(policy):
         if not spread.deviation[feature] > 0:
             continue
-        piecewise = is_piecewise(scorer, names[feature])
-        exact &= piecewise
         for rows in trial.units(feature):
+            piecewise = not policy.patches and is_piecewise(scorer, names[feature], len(rows))
+            exact &= piecewise
             flip = trial.piecewise(feature, rows) if piecewise else trial.searched(feature, rows)
             found += [flip] if flip else []
     return min(found, key=lambda flip: (flip.distance, flip.feature), default=None), exact
 
 
-def is_piecewise(scorer: Scorer, name: str) -> bool:
+def _asked(policy: ScoredPolicy) -> list[int]:
+    """The features that the scorer of the rank choice or a patch asks for, by their columns."""
+    rank = policy.rank
+    patched = {c.feature for patch in policy.patches if patch.cap is None for c in conditions_of(patch, rank)}
+    names = names_of(rank)
+    return sorted(patched | {names.index(name) for name in policy.scorers[rank.name].used})
+
+
+def is_piecewise(scorer: Scorer, name: str, together: int = 1) -> bool:
     """Whether the score is a straight line in a feature between thresholds, so that every crossing can be computed.
 
-    That holds of trees, of rules and their ties, of weights, and of steps but for the features of their caps.
+    That holds of trees, of rules and their ties, of weights, and of steps but for the features of their caps. Where
+    several rows change together (`together`), steps must give the feature one weight, or these rows may cross each
+    other.
     """
     if isinstance(scorer, StepList):
+        if together > 1 and len({step.plus.get(name, 0.0) for step in scorer.steps}) > 1:
+            return False
         return name not in {step.of for step in scorer.steps} | {n for s in scorer.steps for t in s.below for n in t}
     if isinstance(scorer, WeightedSum):
         return name not in scorer.log_weights

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -66,7 +65,7 @@ def against(scorer: Scorer, choice: Choice, row: np.ndarray, other: np.ndarray) 
     return _effects(scorer, choice, row, other)
 
 
-def level_reason(scorer: Scorer, choice: Choice, row: np.ndarray, facts: Mapping[str, Any]) -> str:
+def level_reason(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
     """What of the scorer of a level speaks for a row float32[F]."""
     names = names_of(choice)
     place, share = firing(scorer, row[None], names), float(scorer.scores(row[None], names)[0])

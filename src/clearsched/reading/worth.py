@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.decisions.answers import level_answers, rank_places
+from clearsched.decisions.answers import level_answers, rank_answers
 from clearsched.decisions.choices import Choices
 from clearsched.evaluation.statistics import Interval, generator, paired_difference
 from clearsched.layout import layout
@@ -49,19 +49,28 @@ def worth_of(policy: ScoredPolicy, logged: Mapping[str, Choices], most: int, ben
     base = None if bench is None else _objective(policy, bench)
     found = []
     for choice in policy.problem.choices:
-        scorer = policy.scorers[choice.name]
         shares = _Shares(policy, choice, logged.get(choice.name), most)
-        for place, piece in enumerate(pieces(scorer)):
-            other = piece.without and replace(policy, scorers={**policy.scorers, choice.name: piece.without})
+        for place, (name, other) in enumerate(_without(policy, choice)):
             cost = None
-            if other and bench is not None and base is not None:
+            if other is not None and bench is not None and base is not None:
                 drawn = generator(0, "students", "worth")
                 values = _objective(other, bench)
                 cost = paired_difference(values, base, drawn, bench.confidence, bench.resamples)
                 cost = cost.scaled(100.0 / abs(float(base.mean())))
-            changes = shares.changes(other) if other else None
-            found.append(Worth(choice.name, piece.name, *shares.of(place), changes, cost))
+            changes = None if other is None else shares.changes(other)
+            found.append(Worth(choice.name, name, *shares.of(place), changes, cost))
     return found
+
+
+def _without(policy: ScoredPolicy, choice: Choice) -> Iterator[tuple[str, ScoredPolicy | None]]:
+    """The pieces of a choice's scorer, then the patches on it: the name of each, and the policy without it."""
+    for piece in pieces(policy.scorers[choice.name]):
+        scorers = None if piece.without is None else {**policy.scorers, choice.name: piece.without}
+        yield piece.name, None if scorers is None else replace(policy, scorers=scorers)
+    for place, patch in enumerate(policy.patches):
+        if (patch.cap is None) == (choice.form == "rank"):
+            rest = (*policy.patches[:place], *policy.patches[place + 1 :])
+            yield f"patch {place + 1}", replace(policy, patches=rest)
 
 
 def _objective(policy: ScoredPolicy, bench: Bench) -> np.ndarray:
@@ -90,7 +99,7 @@ class _Shares:
     def _answers(self, policy: ScoredPolicy) -> np.ndarray:
         assert self.choices is not None
         if self.rank:
-            return np.flatnonzero(rank_places(policy, self.choices) == 0)
+            return rank_answers(policy, self.choices)
         return level_answers(policy, self.choices, self.most)
 
     def of(self, place: int) -> tuple[float | None, float | None]:

@@ -17,7 +17,7 @@ from clearsched.compiled.patches import CAP, FIRST, IDLE, LAST, MOST, pack_patch
 from clearsched.compiled.steps import Steps
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Choice, Problem
-from clearsched.scorers.conditions import Comparison, Condition, parse_comparisons, tighten
+from clearsched.scorers.conditions import Comparison, Condition, holds, parse_comparisons, tighten
 from clearsched.scorers.scorer import known_column
 
 ALWAYS = "always"
@@ -92,6 +92,11 @@ def conditions_of(patch: Patch, choice: Choice) -> list[Condition]:
     if patch.do == KEEP_LOCAL:
         conditions.append(Condition(names.index(choice.keeps), False, 1.0))
     return conditions
+
+
+def meets(patch: Patch, choice: Choice, row: np.ndarray | None) -> bool:
+    """Whether a candidate, float32[F], meets a patch's conditions; None, "none of these", meets none."""
+    return row is not None and all(holds(condition, row[None]).all() for condition in conditions_of(patch, choice))
 
 
 def _patch(entry: Any, problem: Problem, where: str) -> Patch:

@@ -35,45 +35,35 @@ class Piece(NamedTuple):
 def pieces(scorer: Scorer) -> list[Piece]:
     """The pieces in the order in which they are printed; those that `firing` counts come first. May be empty."""
     if isinstance(scorer, RuleList):
-        last = len(scorer.rules) - 1
-        rules = [
-            Piece(f"rule {i + 1}", replace(scorer, rules=_less(scorer.rules, i), shares=()) if i < last else None)
-            for i in range(len(scorer.rules))
-        ]
-        ties = enumerate(scorer.ties)
-        return rules + [
-            Piece(f"tie {i + 1}: {_tie(tie)}", replace(scorer, ties=_less(scorer.ties, i))) for i, tie in ties
-        ]
+        return _each(scorer, "rules", "rule", otherwise=True, shares=()) + _ties(scorer)
     if isinstance(scorer, StepList):
-        last = len(scorer.steps) - 1
-        return [
-            Piece(f"step {i + 1}", replace(scorer, steps=_less(scorer.steps, i)) if i < last else None)
-            for i in range(len(scorer.steps))
-        ]
-    if isinstance(scorer, PointSum):
-        several = len(scorer.points) > 1
-        return [
-            Piece(f"entry {i + 1}", replace(scorer, points=_less(scorer.points, i)) if several else None)
-            for i in range(len(scorer.points))
-        ]
+        return _each(scorer, "steps", "step", otherwise=True)
     if isinstance(scorer, Switch):
-        return [
-            Piece(f"case {i + 1}", replace(scorer, cases=_less(scorer.cases, i)) if case.condition else None)
-            for i, case in enumerate(scorer.cases)
-        ]
+        return _each(scorer, "cases", "case", otherwise=True)
+    if isinstance(scorer, PointSum):
+        return _each(scorer, "points", "entry") + _ties(scorer)
     if isinstance(scorer, LeastTerm):
-        several = len(scorer.terms) > 1
-        return [
-            Piece(f"term {i + 1}", replace(scorer, terms=_less(scorer.terms, i)) if several else None)
-            for i in range(len(scorer.terms))
-        ]
+        return _each(scorer, "terms", "term")
     if isinstance(scorer, TreeSum):
-        several = len(scorer.trees) > 1
-        return [
-            Piece(f"tree {i + 1}", replace(scorer, trees=_less(scorer.trees, i)) if several else None)
-            for i in range(len(scorer.trees))
-        ]
+        return _each(scorer, "trees", "tree")
     return _weights(scorer) if isinstance(scorer, WeightedSum) else []
+
+
+def _each(scorer: Any, field: str, word: str, *, otherwise: bool = False, **changed: Any) -> list[Piece]:
+    """A piece for each entry of a field; the last stays where it is `otherwise`, any other where it is the only one."""
+    items = getattr(scorer, field)
+    stays = len(items) - 1 if otherwise or len(items) == 1 else None
+    return [
+        Piece(f"{word} {i + 1}", None if i == stays else replace(scorer, **{field: _less(items, i)}, **changed))
+        for i in range(len(items))
+    ]
+
+
+def _ties(scorer: Any) -> list[Piece]:
+    return [
+        Piece(f"tie {i + 1}: {_tie(tie)}", replace(scorer, ties=_less(scorer.ties, i)))
+        for i, tie in enumerate(scorer.ties)
+    ]
 
 
 def firing(scorer: Scorer, features: np.ndarray, names: Sequence[str]) -> np.ndarray | None:

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.problems.problem import NONE, Choice, Episode, Instance
-from clearsched.scorers.conditions import holds
-from clearsched.scorers.patches import STAY_IDLE, Patch, conditions_of
+from clearsched.problems.problem import NONE, Episode, Instance
+from clearsched.scorers.patches import STAY_IDLE, meets
 from clearsched.scorers.policy import ScoredPolicy
 
 WIDTH = 64
@@ -95,22 +94,15 @@ def _responsible(policy: ScoredPolicy, before: Answer, after: Answer) -> int:
         caps = [
             (patch.cap, place)
             for place, patch in enumerate(policy.patches, 1)
-            if patch.cap is not None and policy.level is not None and meets(patch, policy.level, after)
+            if patch.cap is not None and policy.level is not None and meets(patch, policy.level, after.row)
         ]
         return min(caps)[1] if caps else 0
     orders = [(place, patch) for place, patch in enumerate(policy.patches, 1) if patch.cap is None]
     orders.sort(key=lambda entry: entry[1].do != STAY_IDLE)  # what is not worth it comes last, whatever the others say
     for place, patch in orders:
-        if meets(patch, policy.rank, before) != meets(patch, policy.rank, after):
+        if meets(patch, policy.rank, before.row) != meets(patch, policy.rank, after.row):
             return place
     return 0
-
-
-def meets(patch: Patch, choice: Choice, answer: Answer) -> bool:
-    """Whether the chosen candidate meets a patch's conditions; "none of these" meets none."""
-    if answer.row is None:
-        return False
-    return all(holds(condition, answer.row[None]).all() for condition in conditions_of(patch, choice))
 
 
 def _examples(first: dict[int, list[Change]]) -> list[Change]:

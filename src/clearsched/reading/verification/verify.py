@@ -51,9 +51,21 @@ def lines_of(policy: ScoredPolicy, logged: dict[str, Choices], bench: Bench | No
         )
     else:
         lines.append("Over all numbers: without a decision log nothing is known of what features can be.")
+    lines += [""] * bool(policy.patches) + textwrap.wrap(beneath(policy), WIDTH)
     for choice in policy.problem.choices:
         lines += ["", f"{choice.question}", "", *(f"  {line}" for line in _structure(policy, choice, logged))]
     return [*lines, "", *_monotone(policy, logged), "", *_waiting(policy, logged, bench)]
+
+
+def beneath(policy: ScoredPolicy) -> str:
+    """That what is proved of scores is not proved of answers, where patches come before the scores; else empty."""
+    if not policy.patches:
+        return ""
+    count = len(policy.patches)
+    return (
+        f"{count} patch{'es lie' if count > 1 else ' lies'} on top. What follows is of the scores beneath: they decide "
+        "among candidates of whom all patches say the same, and no bound of a wait follows from them."
+    )
 
 
 def _box(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> tuple[Box, tuple[str, ...]]:
@@ -147,6 +159,8 @@ def _measured(policy: ScoredPolicy, own: Wait, other: Wait, bench: Bench) -> str
 def _proved(policy: ScoredPolicy, rule: AgeRule | None) -> str:
     rank = policy.rank
     who = rank.group or "candidate"
+    if policy.patches:
+        return "No bound of the wait is proved: patches come before the scores."
     if rule is None:
         return f"No bound of the wait is proved: no rule gives every old {who} a higher score than every younger one."
     unit = next(feature.unit for feature in rank.features if feature.name == rank.age)

@@ -89,6 +89,24 @@ def test_a_giant_has_many_times_the_tasks_of_its_profile(micro: Path) -> None:
         assert profiles.work_ms[after.profile[7]] == pytest.approx(20 * whole.work_ms[before.profile[7]])
 
 
+def test_the_giant_is_none_of_the_swarm(micro: Path) -> None:
+    """Both come after job 10: the giant is the job that had this number before the swarm came."""
+    plain = drawn(micro)
+    whole = compile_profiles(micro_trace())
+    drawn(micro, giant={"tasks": 20, "after_job": 10}, swarm={"jobs": 5, "after_job": 10, "smallest": 0.1})
+    profiles, both = load_inputs(micro, micro.with_name("workloads.parquet"))
+    for before, after in zip(plain.split("test"), both.split("test"), strict=True):
+        assert profiles.work_ms[after.profile[15]] == pytest.approx(20 * whole.work_ms[before.profile[10]])
+
+
+def test_an_edge_case_is_never_milder_than_the_scenario() -> None:
+    busy = parse({"workload": {"load": 1.3, "faults": {"straggler_probability": 0.1}}}, "test", whole=False)
+    assert "overload" not in cases_run(busy)
+    slow = params_of(busy, "stragglers")
+    assert slow is not None
+    assert (slow.workload.faults.straggler_probability, slow.workload.faults.straggler_slowdown) == (0.1, 8.0)
+
+
 def test_giants_stand_with_their_source_in_a_mix() -> None:
     parts = [{"source": name, "profiles": count} for name, count in (("a", 1), ("b", 2))]
     trace = toy_trace([[stage(2)], [stage(3), stage(1, [0])], [stage(4)]])

@@ -24,7 +24,7 @@ from clearsched.scorers.points import PointSum
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
-from clearsched.students import boosted_rules, integer_score, pruned_tree, skope_rules
+from clearsched.students import boosted_rules, figs, integer_score, pruned_tree, skope_rules
 from clearsched.students.assembly import Regret
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset, subset
@@ -440,6 +440,30 @@ def test_the_votes_of_boosted_rules_are_its_decision_function(conditions: int) -
     weight = model.estimator_weights_.sum()
     np.testing.assert_allclose(2 * scores / weight, model.decision_function(found.features), atol=1e-9)
     assert len(np.unique(scores)) > 3
+
+
+def test_what_was_no_answer_in_a_sample_does_not_become_the_answer() -> None:
+    """None is an answer of the log, but of no decision that the fit drew: every candidate stays above it."""
+    found = examples(small_and_first)
+    idling = replace(task_for("figs"), dataset=task_for("figs").dataset._replace(rank=with_none()))
+    assert idling.dataset.none and not found.real.is_none.any()
+    assert (figs.fit(found, idling).scores(found.all_features, NAMES) > 0).all()
+    listed = pruned_tree.fit(found, replace(idling, settings=STUDENTS["pruned_tree"].settings()))
+    assert (listed.scores(found.all_features, NAMES) > 0).all()
+
+
+def with_none() -> Choices:
+    """A decision with a row of none."""
+    rows = np.zeros((2, len(NAMES)), np.float32)
+    rows[1] = np.nan
+    ids, zero = np.array([0, NONE]), np.zeros(2)
+    return Choices(rows, np.array([0, 2]), np.array([0]), ids, ids, zero, zero, *np.zeros((2, 1), int), np.zeros(1))
+
+
+def test_points_without_a_condition_to_choose_are_none() -> None:
+    found = examples(small_and_first)
+    stock = integer_score.Stock([], np.zeros((len(found.all_features), 0), np.float32))
+    assert integer_score.selected(stock, found, 4).shape == (0,)
 
 
 def test_skope_rules_find_a_conjunction_first() -> None:

@@ -16,6 +16,7 @@ from clearsched.pareto.comparing import _pick
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.problems.problem import Measure
 from clearsched.schemas import STUDENTS_PARETO, read_table
 from clearsched.scorers.conditions import Rule
 from clearsched.scorers.policy import ScoredPolicy, names_of
@@ -88,5 +89,13 @@ def test_a_student_without_a_size_is_refused(files: dict[str, Any]) -> None:
 def test_the_smallest_that_does_is_picked_of_each_kind() -> None:
     costs = {("a", 2): 10.3, ("a", 4): 10.04, ("a", 8): 10.0, ("b", 2): 7.0, ("b", 4): 7.0}
     rows = [{"kind": kind, "size": size, "unseen": cost, "picked": False} for (kind, size), cost in costs.items()]
-    _pick(rows, 0.005)
+    _pick(rows, Measure("cost", "", "cost", "cost"), 0.005)
     assert [(row["kind"], row["size"]) for row in rows if row["picked"]] == [("a", 4), ("b", 2)]
+
+
+def test_where_more_is_better_the_smallest_of_the_highest_is_picked() -> None:
+    rows = [
+        {"kind": "a", "size": size, "unseen": told, "picked": False} for size, told in ((2, 5.0), (4, 9.97), (8, 10.0))
+    ]
+    _pick(rows, Measure("served", "", "served", "served", lower_is_better=False), 0.005)
+    assert [row["size"] for row in rows if row["picked"]] == [4]

@@ -32,6 +32,7 @@ from clearsched.reading.reasons import against, for_it, reached, valued
 from clearsched.reading.worth import worth_of
 from clearsched.schemas import COMPARISON, FIDELITY, write_table
 from clearsched.scorers.conditions import parse_conditions
+from clearsched.scorers.patches import read_patches
 from clearsched.scorers.pieces import firing, pieces, speakers
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import Rule, RuleList
@@ -132,6 +133,43 @@ def test_how_often_a_rule_fires_and_what_changes_without_it() -> None:
     assert [found[f"rule {n}"].answers for n in (1, 2, 3)] == [0.5, 0.5, 0.0]
     assert [found[f"rule {n}"].changes for n in (1, 2, 3)] == [0.5, 0.0, None]
     assert (found["tie 1: least job_age_s"].changes, found["tie 1: least job_age_s"].fires) == (0.5, None)
+
+
+def patched(*entries: dict[str, Any]) -> ScoredPolicy:
+    return replace(policy(LIST), patches=read_patches(list(entries), DAG_JOBS, "test"))
+
+
+LATE = {"when": "job_age_s < 5 s", "do": "avoid", "because": "let them wait"}
+
+
+def test_a_patch_is_a_piece() -> None:
+    """Row 1, the only one that is young, is avoided; without the patch row 0, the first, is answered as before."""
+    found = {worth.piece: worth for worth in worth_of(patched(LATE), {"stage": THREE}, 10, None)}
+    assert found["patch 1"].changes == 0.0
+    first = patched({"when": "job_age_s < 5 s", "do": "prefer"})
+    assert {worth.piece: worth for worth in worth_of(first, {"stage": THREE}, 10, None)}["patch 1"].changes == 1.0
+
+
+def test_flips_see_what_only_a_patch_asks_for() -> None:
+    """The list asks for no stage_rank; a patch that avoids rank 2 and more does, and no flip is called exact then."""
+    features = rows(job_is_source=[1, 0, 0], stage_rank=[0, 1, 5], job_fair_load=[1, 1, 1])
+    log_of = decisions(features, [0, 3], [0], [0, 1, 2])
+    only = policy(rules(("job_is_source >= 1", 2), ("otherwise", 1)))
+    avoiding = replace(only, patches=read_patches([{"when": "stage_rank >= 2", "do": "avoid"}], DAG_JOBS, "test"))
+    assert smallest_flip(only, log_of, spread_of(log_of), wanted=1)[0] is None
+    flip, exact = smallest_flip(avoiding, log_of, spread_of(log_of), wanted=1)
+    assert not exact and flip is not None
+    assert FEATURE_NAMES[flip.feature] == "stage_rank"
+    assert flip.rows.tolist() == [0] and flip.value == 2
+
+
+def test_nothing_is_proved_past_patches(files: dict[str, Path], tmp_path: Path) -> None:
+    patched(LATE).write(tmp_path / "patched.json")
+    told = " ".join(reading.verify(tmp_path / "patched.json").split())
+    assert "1 patch lies on top. What follows is of the scores beneath" in told
+    assert "No bound of the wait is proved: patches come before the scores." in told
+    text = reading.explain(tmp_path / "patched.json", files["decisions"], 1, 2).replace("\n", " ")
+    assert "patch 1 (avoid, let them wait)" in text or "job_age_s" in text
 
 
 # Flips --------------------------------------------------------------------------------------------------------------

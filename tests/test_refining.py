@@ -20,6 +20,7 @@ from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.problem import NONE, Measure
+from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
@@ -478,6 +479,21 @@ def test_what_cannot_compete_is_told() -> None:
     idle = replace(student_of(LEAST_WORK), none=True)
     with pytest.raises(ClearschedError, match=r"^switch: some of the students may answer none and others not"):
         switch.learn(switching([student_of(LEAST_WORK), idle]))
+
+
+def test_what_cannot_be_switched_is_told_and_not_counted_as_dear() -> None:
+    capped = {"stage": LEAST_WORK, "limit": LeastTerm(({"times": 1.0},), up=True)}
+    with pytest.raises(ClearschedError, match="a formula or network can't"):
+        switch.learn(switching([replace(student_of(LEAST_WORK), scorers=capped)] * 2))
+
+
+def test_a_switch_within_a_case_is_checked_too(tmp_path: Path) -> None:
+    shared, between = Condition(JOBS, True, 5.0), Condition(WORK, True, 5.0)
+    inner = Switch((Case(between, LEAST_WORK), Case(None, LEAST_WORK)), NAMES)
+    outer = Switch((Case(shared, inner), Case(None, LEAST_WORK)), NAMES)
+    replace(student_of(LEAST_WORK), scorers={"stage": outer, "limit": LEAST_WORK}).write(tmp_path / "bad.json")
+    with pytest.raises(ClearschedError, match=r"stage\.switch\[0\]\.use: switch: job_work_left_s differs between"):
+        load_policy(tmp_path / "bad.json")
 
 
 def test_a_switch_between_candidates_is_refused(tmp_path: Path) -> None:

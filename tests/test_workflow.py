@@ -222,6 +222,8 @@ def test_another_source_has_a_folder_of_its_own(tmp_path: Path) -> None:
         ({"a": "scenario: x", "b": "scenario: x"}, "a second scenario with the name x"),
         ({"a": "workloads: {}", "b": ""}, "a.yaml: workloads: unknown key"),
         ({"a": "students: {names: [rule_list]}", "b": ""}, "students.names must be the same"),
+        ({"a": "students: {pareto: {sizes: [2]}}", "b": ""}, "students.pareto.sizes must be the same"),
+        ({"a": "students: {switch: {of: [figs, rule_list]}}", "b": ""}, "students.switch.of must be the same"),
     ],
 )
 def test_scenarios_that_do_not_fit_are_one_line(tmp_path: Path, texts: dict[str, str], part: str) -> None:

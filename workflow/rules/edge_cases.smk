@@ -54,6 +54,12 @@ rule edge_cases_compare:
                 for name, cases in CASES.items()
             }
         ),
+        episodes=of_scenario(
+            {
+                name: [f"results/{name}/edge_cases/{case}/episodes.parquet" for case in cases]
+                for name, cases in CASES.items()
+            }
+        ),
         code=code_of("edge_cases_compare"),
     output:
         table="<results>/edge_cases/edge_cases.parquet",

@@ -89,7 +89,9 @@ def _sentences(problem: Problem, objective: Measure, cases: Sequence[Case], boot
         if verdict.outcome == "loses"
     ]
     if not found and any(row["kind"] in LEARNED for row in cases[0].of(objective)):
-        found = ["* no learned policy is shown to be worse than a tuned heuristic on any edge case"]
+        others = dict.fromkeys((cases[0].of(objective)[0]["reference"], *problem.yardsticks))
+        told = ", ".join(label(problem, name) for name in others if name in cases[0].values)
+        found = [f"* no learned policy is shown to be worse than {told} on any edge case"]
     yield from found
     plain = label(problem, problem.baseline)
     for case in cases:

@@ -56,16 +56,26 @@ def read_scenarios(files: Sequence[Mapping[str, Any]], given: Mapping[str, Any],
     return found
 
 
+RULES = ("students.names", "search.families", "students.switch.of", "students.pareto.kinds", "students.pareto.sizes")
+"""What rules there are depends on these."""
+
+
 def _check_alike(scenarios: Mapping[str, Params]) -> None:
     """Refuse scenarios that need other rules: there is one set of rules in a run."""
     first = next(iter(scenarios.values()))
     for name, params in scenarios.items():
         if params.problem != first.problem:
             raise ClearschedError(f"scenario {name}: problem must be the same in all scenarios of a run")
-        if params.students.names != first.students.names:
-            raise ClearschedError(f"scenario {name}: students.names must be the same in all scenarios of a run")
-        if params.search.families != first.search.families:
-            raise ClearschedError(f"scenario {name}: search.families must be the same in all scenarios of a run")
+        for key, own, other in zip(RULES, _rules(params), _rules(first), strict=True):
+            if own != other:
+                raise ClearschedError(f"scenario {name}: {key} must be the same in all scenarios of a run")
+
+
+def _rules(params: Params) -> tuple[Any, ...]:
+    """The values of `RULES`."""
+    students = params.students.model_dump()
+    sizes = students["pareto"]
+    return students["names"], params.search.families, students["switch"]["of"], sizes["kinds"], sizes["sizes"]
 
 
 def lay_over(base: Mapping[str, Any], layer: Mapping[str, Any], where: str) -> dict[str, Any]:

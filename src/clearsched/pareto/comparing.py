@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from clearsched.decisions.parts import WHOLE
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import Bootstrap, difference_interval
 from clearsched.evaluation.fidelity import fidelity_table
@@ -17,7 +18,7 @@ from clearsched.evaluation.rollouts import Rollout, roll_out
 from clearsched.files import provenance, read_json, write_text
 from clearsched.pareto import figure, text
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Instance, Problem
+from clearsched.problems.problem import Instance, Measure, Problem
 from clearsched.schemas import STUDENTS_PARETO, write_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.policy import load_policy as load_student
@@ -55,8 +56,9 @@ def compare_sizes(
         _row(instance, student, rollout, base, fidelity, bootstrap)
         for student, rollout in zip(sized, rollouts, strict=True)
     ]
-    _pick(rows, params.students.pareto.within)
+    _pick(rows, instance.objective, params.students.pareto.within)
     files = {path.parent.name + "/" + path.name: path for path in students}
+    files |= {"trace": trace, "workloads": workloads, "tuned": tuned, "decisions": decisions}
     files |= {"teacher": teacher} if teacher.is_file() else {}
     metadata = provenance(params.students.pareto.model_dump(mode="json"), files)
     metadata |= {"problem": problem.name, "objective": instance.objective.name, "confidence": bootstrap.confidence}
@@ -88,7 +90,7 @@ def _fidelity(
     found: dict[str, float] = {}
     for subset in ("all", "real"):
         for row in table:
-            if row["choice"] == problem.choices[0].name and row["part"] == "whole" and row["decisions_of"] == subset:
+            if row["choice"] == problem.choices[0].name and row["part"] == WHOLE and row["decisions_of"] == subset:
                 found |= {} if row["top1"] is None else {row["policy"]: row["top1"]}
     return found
 
@@ -105,10 +107,10 @@ def _row(
     mean = float(base.objective.mean())
     difference = difference_interval(rollout, base, objective, bootstrap)
     percent = difference.scaled(100.0 / abs(mean) if mean else 1.0)
-    kind, _, size = student.name.rpartition(" ")
+    size = int(student.evidence["size"])
     return {
-        "kind": kind,
-        "size": int(size),
+        "kind": student.name.removesuffix(f" {size}"),
+        "size": size,
         "complexity": sum(scorer.complexity() for scorer in student.scorers.values()),
         "unseen": student.evidence.get(f"unseen_{objective.name}"),
         "picked": False,
@@ -121,10 +123,11 @@ def _row(
     }
 
 
-def _pick(rows: Sequence[dict[str, Any]], within: float) -> None:
+def _pick(rows: Sequence[dict[str, Any]], objective: Measure, within: float) -> None:
     """Mark of each kind the smallest size that is nearly as good as the best on the episodes that students chose on."""
+    sign = 1.0 if objective.lower_is_better else -1.0
     for kind in dict.fromkeys(row["kind"] for row in rows):
         own = sorted((row for row in rows if row["kind"] == kind), key=lambda row: int(row["size"]))
-        told = [(row, float(row["unseen"])) for row in own if row["unseen"] is not None]
+        told = [(row, sign * row["unseen"]) for row in own if row["unseen"] is not None]
         if told:
             smallest_good(told, within)[0]["picked"] = True

@@ -197,6 +197,9 @@ def _check_fit(scorer: Scorer, choice: Choice, where: str) -> None:
                     f"{where}: switch: {name} differs between the candidates of a decision; use one of those that all "
                     f"share: {', '.join(shared) or 'this problem has none'}"
                 )
+    if isinstance(scorer, Switch):
+        for place, case in enumerate(scorer.cases):
+            _check_fit(case.scorer, choice, f"{where}.switch[{place}].use")
 
 
 def _problem(name: Any, wanted: Problem | None, path: Path) -> Problem:

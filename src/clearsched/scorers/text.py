@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from clearsched.scorers import words
-from clearsched.scorers.patch_words import render_patches
+from clearsched.scorers.patch_words import choice_of, render_patches
+from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy
 
 
@@ -22,7 +23,9 @@ def render(policy: ScoredPolicy) -> str:
         features.update({feature.name: feature for feature in choice.features})
     if policy.patches:
         lines += ["", *render_patches(policy.patches, policy.problem.choices, facts)]
-        used |= {written.feature for patch in policy.patches for written in patch.comparisons}
+        for patch in policy.patches:
+            choice = choice_of(patch, policy.problem.choices)
+            used |= {choice.features[condition.feature].name for condition in conditions_of(patch, choice)}
     if used:
         told = [feature for name, feature in features.items() if name in used]
         lines += ["", "What the features are", "", *words.glossary(told)]

@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
 
     worst: float  # times the baseline's cost or end, whichever is more
     episodes: int  # of which that is the worst: none is run after one on which it strays
-    of_limit: float = 0.0  # the largest of the measures with a limit, over that limit
+    of_limit: float = 0.0  # the largest of the measures with a limit: over it, and over the baseline's `scale_s`
 
     @property
     def strays(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -63,7 +64,8 @@ def fit_one(
     train = instance.split("train")
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
     visits = out_dir / f"{kind}_visits"
-    visits.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(visits, ignore_errors=True)  # an earlier fit may have had more rounds
+    visits.mkdir(parents=True)
     sizes = [size] if size else sizes_of(params.students, kind)
     student = picked(task, sizes, partial(fit_size, task, expert=expert, episodes=later, visits=visits))
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}

@@ -80,7 +80,8 @@ def stock_of(examples: Examples) -> Stock:
             if met.any() and not met.all() and (~met).tobytes() not in found:
                 found.setdefault(met.tobytes(), (condition, met))
     conditions = [condition for condition, _ in found.values()]
-    return Stock(conditions, np.array([met for _, met in found.values()], np.float32).T)
+    rows = len(examples.all_features)
+    return Stock(conditions, np.array([met for _, met in found.values()], np.float32).reshape(-1, rows).T)
 
 
 def selected(stock: Stock, examples: Examples, most: int) -> np.ndarray:
@@ -91,6 +92,8 @@ def selected(stock: Stock, examples: Examples, most: int) -> np.ndarray:
     from sklearn.linear_model import LogisticRegression
 
     pairs, weight = _pairs(stock, examples)
+    if len(pairs) < 2 or not pairs.shape[1]:
+        return np.zeros(pairs.shape[1])
     sign = np.where(np.arange(len(pairs)) % 2, 1.0, -1.0).astype(np.float32)  # so that there are two classes
     rows, weights = pairs * sign[:, None], np.zeros(pairs.shape[1])
     for penalty in PENALTIES:

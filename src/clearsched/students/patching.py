@@ -94,7 +94,7 @@ def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None
     with trials(instance, instance.objective, threads) as runs:
         (verdict,) = judge(runs, [policy], baseline, episodes)
     if verdict.strays:
-        raise _refusal(policy.where, verdict.worst, "", baseline)
+        raise _refusal(policy.where, str(verdict), baseline)
     return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline)})
 
 
@@ -106,13 +106,15 @@ def refuse_worse(compared: Compared, where: str) -> None:
     """
     before, after = compared.before.worst_episode, compared.after.worst_episode
     if not after <= max(LIMIT, before):
-        raise _refusal(where, after, f" on {compared.load} ({before:.2f} without them)", compared.baseline)
+        told = f"on {compared.load} an episode takes {after:.2f} times the baseline's ({before:.2f} without them)"
+        raise _refusal(where, told, compared.baseline)
 
 
-def _refusal(where: str, worst: float, load: str, baseline: Policy) -> ClearschedError:
+def _refusal(where: str, told: str, baseline: Policy) -> ClearschedError:
     return ClearschedError(
-        f"{where}: the patches are refused, nothing was written: with them an episode takes {worst:.2f} times "
-        f"{baseline.name}'s cost or time{load}, and at most {LIMIT:g} times is safe"
+        f"{where}: the patches are refused, nothing was written: with them, {told} "
+        f"(the baseline is {baseline.name}); at most {LIMIT:g} times its cost and time, and no measure above its "
+        "limit, are safe"
     )
 
 

@@ -30,6 +30,8 @@ def listed(rules: Sequence[Rule], examples: Examples, task: Task) -> RuleList:
     ties = find_ties(examples.real, task.rank, task.settings.ties)
     regret = Regret(examples.real, order_of(examples.real, ties, names))
     none = regret.of(first_rule(rules, examples.all_features)).none
+    if none < 0 and task.dataset.none:
+        none = len(rules)  # it was no answer in these decisions: nothing speaks for idling
     values = values_of(len(rules), none)
     return RuleList(tuple(rule._replace(value=v) for rule, v in zip(rules, values, strict=True)), names, ties=ties)
 
@@ -44,9 +46,13 @@ def summed(trees: Sequence[FlatTree], examples: Examples, task: Task) -> TreeSum
 
 
 def bar(scores: np.ndarray, regret: Regret) -> float:
-    """The score between two of `scores`, float64[candidates], at which none costs least; or below or above them all."""
+    """The score between two of `scores`, float64[candidates], at which none costs least; or below or above them all.
+
+    Below them all where none was no answer in the decisions: nothing speaks for idling.
+    """
     distinct, place = np.unique(-scores, return_inverse=True)
-    above = max(regret.of(place).none, 0)
+    none = regret.of(place).none
+    above = len(distinct) if none < 0 else none
     padded = -np.concatenate([[distinct[0] - 2.0], distinct, [distinct[-1] + 2.0]])
     return float((padded[above] + padded[above + 1]) / 2)
 

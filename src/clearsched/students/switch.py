@@ -44,6 +44,8 @@ def learn(task: Task) -> ScoredPolicy:
         for first, second in itertools.permutations(students, 2)
         for condition in _conditions(task)
     ]
+    for option in options:
+        _ = option.compiled  # told here: a trial would count what can't be compiled as infinitely dear
     train, _ = task.bench.searched_on()
     with trials(task.bench.instance, task.bench.measure) as runs:
         alone = runs.cost(students, train).mean(axis=1)

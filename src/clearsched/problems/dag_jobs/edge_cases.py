@@ -26,8 +26,11 @@ ROOM = "clearsched.problems.dag_jobs.edge_cases"
 def overload(params: Any) -> Changes | None:
     """Half of the jobs, from the first quarter on, arrive at a load of 120 %; a batch has no load."""
     jobs = params.workload.jobs
-    if params.workload.arrivals in ("batch", "replay") or jobs < 2:
+    workload = params.workload
+    if workload.arrivals in ("batch", "replay") or jobs < 2:
         return None
+    if workload.mean_interarrival_s is None and workload.load >= OVERLOAD:
+        return None  # it is always as loaded
     return _workload(surge={"jobs": jobs // 2, "after_job": max(jobs // 4, 1), "load": OVERLOAD})
 
 
@@ -43,8 +46,14 @@ def tiny_jobs(params: Any) -> Changes:
 
 
 def stragglers(params: Any) -> Changes:
-    """One task in fifty takes eight times as long."""
-    return _workload(faults={"straggler_probability": 0.02, "straggler_slowdown": 8.0})
+    """One task in fifty takes eight times as long, unless the scenario has more or slower ones."""
+    own = params.workload.faults
+    return _workload(
+        faults={
+            "straggler_probability": max(0.02, own.straggler_probability),
+            "straggler_slowdown": max(8.0, own.straggler_slowdown),
+        }
+    )
 
 
 def executors_lost(params: Any) -> Changes | None:

@@ -59,8 +59,9 @@ EXACT = Estimates()
 def believed_task_ms(profiles: ProfileArrays, profile: np.ndarray, estimates: Estimates, seed: int) -> np.ndarray:
     """float64[S]: the mean task duration that policies see, of each stage of the jobs of an episode in their order.
 
-    The numbers behind it depend on the seed, the job and the stage alone: with a larger error the same estimates are
-    wrong in the same direction, and with a larger share missing the same jobs are unknown, and others.
+    The numbers behind it depend on the seed and on the jobs of the episode, on nothing that policies do: with a larger
+    error the same estimates are wrong in the same direction, and with a larger share missing the same jobs are unknown,
+    and others.
 
     Args:
         profiles: compiled trace.

@@ -27,7 +27,8 @@ def with_surge(draw: Draw, surge: SurgeParams, offered_load: float | None) -> Dr
 def with_swarm(draw: Draw, swarm: SwarmParams, pool: Pool, known: Survey) -> Draw:
     """`draw` with the jobs of the swarm after job number `after_job`, at the time of its arrival.
 
-    They have random numbers of their own, so that the other jobs are those of the episode without a swarm.
+    They have random numbers of their own, so that the other jobs are those of the episode without a swarm, and arrive
+    when they do; durations of tasks are drawn by the number of the job, so those of later jobs are others.
     """
     if not swarm.jobs:
         return draw

@@ -12,7 +12,7 @@ import pyarrow as pa
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
 from clearsched.problems.dag_jobs.schemas import WORKLOADS
-from clearsched.problems.dag_jobs.simulator.estimates import EXACT, Estimates
+from clearsched.problems.dag_jobs.simulator.estimates import Estimates
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.workloads import arrivals
 from clearsched.problems.dag_jobs.workloads.crowds import with_surge, with_swarm
@@ -61,7 +61,9 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
     if not wrong.are_exact:
         settings["estimates"] = asdict(wrong)
     if options.giant.tasks > 1:
-        settings["giant"] = {"job": options.giant.after_job, "tasks": options.giant.tasks}
+        # The jobs of a swarm stand before it, where they come before it.
+        before = options.swarm.jobs if options.swarm.after_job <= options.giant.after_job else 0
+        settings["giant"] = {"job": options.giant.after_job + before, "tasks": options.giant.tasks}
     table = draw_episodes(params, {split: draw for split, (draw, _) in plans.items()})
     write_table(out, table, WORKLOADS, settings)
     return Workloads(table, settings)
@@ -101,9 +103,7 @@ def semantics(params: Params, gap_ms: float = 0.0) -> Semantics:
 def estimates(options: WorkloadParams, known: Survey) -> Estimates:
     """How wrong the durations are that policies see."""
     wrong = options.estimates
-    if not wrong.missing:
-        return Estimates(wrong.error) if wrong.error > 1 else EXACT
-    return Estimates(wrong.error, wrong.missing, known.mean_task_ms)
+    return Estimates(wrong.error, wrong.missing, known.mean_task_ms) if wrong.missing else Estimates(wrong.error)
 
 
 def draw_episodes(params: Params, draws: dict[str, Draw]) -> pa.Table:

@@ -25,9 +25,10 @@ from clearsched.scorers.patches import read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.scorer import read_scorer
 from clearsched.search import safety
+from clearsched.search.safety import Verdict
 from clearsched.students import patching
 from clearsched.students.patch_changes import changes_of
-from clearsched.students.patch_trial import compare
+from clearsched.students.patch_trial import Compared, compare
 from conformance.test_conformance import drawn
 from deferrable_jobs.deferrable_toys import run_compiled, toy
 from toys import stage, toy_trace, toy_workload
@@ -208,12 +209,20 @@ def test_an_edge_case_may_stray_no_further_than_before(files: dict[str, str], pr
     instance = problem.open(Path(files["trace"]), Path(files["workloads"]))
     episodes = instance.split("validation")
     compared = compare(mine, mine, heuristic(problem, problem.baseline), instance, episodes, "edge")
-    bad = compared._replace(before=compared.before._replace(worst_episode=2.0))
-    patching.refuse_worse(bad._replace(after=compared.after._replace(worst_episode=1.9)), "x")
+
+    def with_verdict(was: Verdict, now: Verdict) -> Compared:
+        return compared._replace(
+            before=compared.before._replace(verdict=was), after=compared.after._replace(verdict=now)
+        )
+
+    patching.refuse_worse(with_verdict(Verdict(2.0, 8), Verdict(1.9, 8)), "x")
+    patching.refuse_worse(with_verdict(Verdict(1.0, 8, 3.0), Verdict(1.4, 8, 2.9)), "x")
     with pytest.raises(
         ClearschedError, match=r"on edge an episode takes 2.10 times .* \(2.00 without them\) .* at most 1.5 times"
     ):
-        patching.refuse_worse(bad._replace(after=compared.after._replace(worst_episode=2.1)), "x")
+        patching.refuse_worse(with_verdict(Verdict(2.0, 8), Verdict(2.1, 8)), "x")
+    with pytest.raises(ClearschedError, match=r"on edge a measure is 1.20 times its limit \(0.30 without them\)"):
+        patching.refuse_worse(with_verdict(Verdict(1.0, 8, 0.3), Verdict(1.0, 8, 1.2)), "x")
 
 
 def test_wrong_files_are_one_line(files: dict[str, str], problem: Any, tmp_path: Path) -> None:

@@ -35,9 +35,18 @@ from clearsched.search.trials import trials
 from clearsched.students import limit_caps, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
+from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement
 from clearsched.students.refining import refine
-from clearsched.students.restructuring import Around, repaired, restructured, structures
+from clearsched.students.restructuring import (
+    Around,
+    conditions_on,
+    other_ties,
+    repaired,
+    restructured,
+    shape_of,
+    structures,
+)
 from clearsched.students.rounding import Columns
 from clearsched.students.rule_list import distil
 from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams, SwitchParams
@@ -271,12 +280,12 @@ def test_a_step_to_what_is_not_safe_is_not_taken(seen: Choices) -> None:
     """The best structure is refused by its name of features, and the next best takes its place."""
     task = task_of(seen)
     student = student_of(RuleList((Rule((), 0.0),), NAMES))
-    best = restructured(student, around(task))
+    (best,) = restructured(student, around(task))
     asked = best.scorers["stage"].used
-    other = restructured(student, around(task), lambda policy: policy.scorers["stage"] != best.scorers["stage"])
+    (other,) = restructured(student, around(task), lambda policy: policy.scorers["stage"] != best.scorers["stage"])
     assert other.scorers["stage"] != best.scorers["stage"]
     assert cost(task, best) <= cost(task, other) < cost(task, student) and asked
-    assert restructured(student, around(task), lambda policy: False) is student
+    assert restructured(student, around(task), lambda policy: False) == []
 
 
 def test_what_is_not_safe_is_repaired_at_the_least_cost(seen: Choices) -> None:
@@ -344,11 +353,15 @@ def test_every_number_of_a_student_is_searched_for_and_put_back() -> None:
     tree = {"feature": [WORK, -1, -1], "threshold": [3.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
     tree["value"] = [0.0, 0.25, -0.5]
     rules = RuleList((Rule((Condition(AGE, True, 4.0), Condition(WORK, False, 2.5)), 1.0), Rule((), 0.5)), NAMES)
-    own = Step((Condition(0, False, 1.0),), below=({"times": 2.5, "job_share_20": 1.0},))
+    own = Step((Condition(RANK, False, 1.0),), below=({"times": 2.5, "job_share_20": 1.0},))
     caps = StepList((own, Step((), below=({"times": 0.1},))), NAMES)
     columns = dict.fromkeys(("stage", "limit"), Columns(np.arange(2 * len(NAMES)).reshape(2, -1) + 0.5))
     for rank, level, names in (
-        (rules, caps, ["rule 1: job_age_s", "rule 1: job_work_left_s", "step 1: times", "step 2: times"]),
+        (
+            rules,
+            caps,
+            ["rule 1: job_age_s", "rule 1: job_work_left_s", "step 1: stage_rank", "step 1: times", "step 2: times"],
+        ),
         (TreeSum((tree,), NAMES), rules, ["tree 0: leaf 1", "tree 0: leaf 2", "rule 1: job_age_s"]),
     ):
         student = ScoredPolicy("student", PROBLEM, {"stage": rank, "limit": level})
@@ -373,6 +386,78 @@ def test_structures_are_lists_that_end_and_keep_to_their_length(seen: Choices) -
             rows = seen.features[:50]
             packed = scores_of(option.pack(NAMES), rows)
             assert np.isfinite(packed).all() and NONE not in packed
+
+
+def test_ties_change_by_one(seen: Choices) -> None:
+    """Another feature or direction for one of them, one less, one more where there may be, the other order."""
+    rules = RuleList((Rule((), 0.0),), NAMES, ties=("job_work_left_s", "stage_rank"))
+    found = [option.ties for option in other_ties(rules, 2)]
+    assert len(found) == len(set(found)) and rules.ties not in found
+    assert {("stage_rank", "job_work_left_s"), ("job_work_left_s",), ("-job_work_left_s", "stage_rank")} <= set(found)
+    assert all(len({tie.removeprefix("-") for tie in ties}) == len(ties) <= 2 for ties in found)
+    assert any(len(option.ties) == 3 for option in other_ties(rules, 3))
+    assert other_ties(rules, 0) == []
+    task = task_of(seen)
+    (best,) = restructured(student_of(MOST_WORK), around(task)._replace(max_ties=1))
+    assert best.scorers["stage"] == LEAST_WORK, "the most work first is turned round"
+
+
+def level_space(terms: int, leaves: int) -> LevelSpace:
+    generator = np.random.default_rng(6)
+    rows = generator.uniform(0.1, 0.5, size=(200, len(NAMES))).astype(np.float32)
+    rows[:, NAMES.index("job_is_source")] = generator.integers(0, 2, 200)
+    columns = Columns(rows)
+    return LevelSpace(rows, NAMES, tuple(conditions_on(rows, columns)), columns, terms, leaves)
+
+
+def test_caps_change_by_a_term_or_a_case() -> None:
+    """All of them run in the loop and keep to the number of terms; none is the old one."""
+    space = level_space(3, 4)
+    source = Condition(NAMES.index("job_is_source"), False, 1.0)
+    two = ({"times": 2.0, "job_share_40": 1.0}, {"times": 0.5, "stage_task_s": -1.0})
+    caps = StepList((Step((source,), below=({"times": 2.0, "job_share_20": 1.0},)), Step((), below=two[:1])), NAMES)
+    for scorer in (caps, StepList((Step((), below=two),), NAMES)):
+        found = level_structures(scorer, space)
+        assert len({str(option.to_json()) for option in found}) > 0.9 * len(found) > 100 and scorer not in found
+        shapes = {(len(option.steps), sum(len(step.below) for step in option.steps)) for option in found}
+        assert max(terms for _, terms in shapes) == 3
+        assert {(1, 1), (2, 2)} & shapes and len(shapes) > 2
+        for option in found[:: len(found) // 20]:
+            assert not option.steps[-1].conditions
+            assert np.isfinite(option.scores(space.features, NAMES)).all()
+    every = [term for option in level_structures(StepList((Step((), below=two[:1]),), NAMES), space)
+             for term in option.steps[0].below[1:]]  # fmt: skip
+    assert {"job_age_s", "job_fair_load"} <= {name for term in every for name in term}
+
+
+def test_levels_change_by_a_rule_or_into_caps() -> None:
+    space = level_space(1, 2)
+    rules = RuleList((Rule((), 0.5),), NAMES)
+    found = level_structures(rules, space)
+    lists = [option for option in found if isinstance(option, RuleList)]
+    assert {len(option.rules) for option in lists} == {2}
+    assert {option.rules[0].value for option in lists} == {0.35, 0.7}
+    assert any(isinstance(option, StepList) for option in found)
+    assert all(isinstance(option, RuleList) for option in level_structures(rules, replace(space, terms=0)))
+    assert {len(option.rules) for option in level_structures(lists[0], replace(space, terms=0))} == {1}
+
+
+def test_structures_of_several_shapes_get_their_numbers_first(seen: Choices) -> None:
+    """Of three structures each has another shape; the refined student is no worse than with one."""
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((), 0.0),), NAMES))
+    found = restructured(student, around(task)._replace(max_ties=1), count=3)
+    assert len({shape_of(policy) for policy in found}) == len(found) == 3
+    one, three = (refine(task, student, RefineParams(rounds=3, evaluations=20, structures=count)) for count in (1, 3))
+    assert cost(task, three.policy) <= 1.005 * cost(task, one.policy) < 0.9 * cost(task, student)
+    assert three.costs[-1] < three.costs[0]
+
+
+def test_a_shape_has_no_numbers_but_the_names_of_features() -> None:
+    narrow, wide = (Rule((Condition(NAMES.index("job_share_20"), True, value),), 1.0) for value in (0.1, 2e-5))
+    policies = [student_of(RuleList((rule, Rule((), 0.0)), NAMES)) for rule in (narrow, wide)]
+    assert shape_of(policies[0]) == shape_of(policies[1])
+    assert "job_share_20 < #" in shape_of(policies[0])
 
 
 def test_whole_numbers_stay_whole_and_flags_stay() -> None:

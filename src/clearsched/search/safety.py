@@ -94,11 +94,9 @@ class Check:
         for place, part in enumerate(self._parts):
             if place == len(self._theirs):
                 self._theirs.append(self._runs.outcomes([self._baseline], part)[:, 0])
-            own, plain = self._runs.outcomes([policy], part)[:, 0], self._theirs[place]
-            worst = worst_ratio(own[[COST, END]], plain[[COST, END]])
-            of_limit = worst_ratio(own[WATCHED], plain[SCALE])
-            told = max(verdict.worst, worst), verdict.episodes + len(part), max(verdict.of_limit, of_limit)
-            verdict = Verdict(*told)
+            told = verdict_of(self._runs.outcomes([policy], part)[:, 0], self._theirs[place])
+            run = verdict.episodes + told.episodes
+            verdict = Verdict(max(verdict.worst, told.worst), run, max(verdict.of_limit, told.of_limit))
             if verdict.strays:
                 break
         return verdict
@@ -106,6 +104,12 @@ class Check:
     def is_safe(self, policy: Policy) -> bool:
         """Whether it does not stray."""
         return not self.verdict(policy).strays
+
+
+def verdict_of(own: np.ndarray, baseline: np.ndarray) -> Verdict:
+    """Of what `trials.table_of` tells of a policy and of the baseline, float64[4, episodes] each."""
+    worst = worst_ratio(own[[COST, END]], baseline[[COST, END]])
+    return Verdict(worst, own.shape[1], worst_ratio(own[WATCHED], baseline[SCALE]))
 
 
 def worst_ratio(own: np.ndarray, baseline: np.ndarray) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Measure
+from clearsched.problems.problem import Episode, Instance, Measure, Outcome
 
 BEHIND = 0.003
 """Share of the cost by which a candidate may lag behind the middle of its generation without being given up."""
@@ -102,14 +102,20 @@ class Trials:
             outcomes = policy.run(self.instance, episodes)
         except ClearschedError:
             return np.full((4, len(episodes)), np.inf)
-        limits = {measure.name: measure.limit for measure in self.instance.problem.measures if measure.limit}
-        values = np.zeros((4, len(episodes)))
-        for place, outcome in enumerate(outcomes):
-            values[COST, place] = self.value(outcome.measures[self.measure.name])
-            values[END, place], values[SCALE, place] = outcome.end_s, outcome.scale_s
-            of_limits = [outcome.measures[name] / limit for name, limit in limits.items()]
-            values[WATCHED, place] = max(of_limits, default=0.0)
-        return np.where(np.isfinite(values), values, np.inf)
+        return table_of(self.instance, self.measure, outcomes)
+
+
+def table_of(instance: Instance, measure: Measure, outcomes: Sequence[Outcome]) -> np.ndarray:
+    """float64[4, episodes]: what `Trials.outcomes` tells of the outcomes of a policy; inf for what is no number."""
+    limits = {each.name: each.limit for each in instance.problem.measures if each.limit}
+    values = np.zeros((4, len(outcomes)))
+    for place, outcome in enumerate(outcomes):
+        cost = outcome.measures[measure.name]
+        values[COST, place] = cost if measure.lower_is_better else -cost
+        values[END, place], values[SCALE, place] = outcome.end_s, outcome.scale_s
+        of_limits = [outcome.measures[name] / limit for name, limit in limits.items()]
+        values[WATCHED, place] = max(of_limits, default=0.0)
+    return np.where(np.isfinite(values), values, np.inf)
 
 
 @contextmanager

@@ -21,12 +21,19 @@ def with_level(task: Task, rank: Scorer) -> ScoredPolicy:
     """The student with the smallest tree, or caps, for its level that schedules nearly as well as the best one."""
     if task.level is None:
         return task.student(rank, None)
-    scorers: list[Scorer] = [_scorer(task, rules) for rules in limit_tree.variants(task.dataset, _leaves(task))]
-    scorers += limit_caps.variants(task.dataset, task.level, task.common.limit_caps.terms)
     tolerance = REFINED_TOLERANCE if task.common.refine.rounds else TOLERANCE
-    variants = (task.student(rank, scorer) for scorer in sorted(scorers, key=lambda scorer: scorer.complexity()))
+    variants = (task.student(rank, scorer) for scorer in level_scorers(task))
     chosen, _ = smallest_good(((variant, task.bench.train_cost(variant)) for variant in variants), tolerance)
     return chosen
+
+
+def level_scorers(task: Task) -> list[Scorer]:
+    """Trees of several sizes and caps, fitted to the expert's levels, the simplest first; or none to fit."""
+    if task.level is None:
+        return []
+    scorers: list[Scorer] = [_scorer(task, rules) for rules in limit_tree.variants(task.dataset, _leaves(task))]
+    scorers += limit_caps.variants(task.dataset, task.level, task.common.limit_caps.terms)
+    return sorted(scorers, key=lambda scorer: scorer.complexity())
 
 
 def _leaves(task: Task) -> int:

@@ -80,7 +80,7 @@ def _part(scorer: Scorer, columns: Columns, level: bool) -> Part:
     if isinstance(scorer, TreeSum):
         return _of_trees(scorer)
     if isinstance(scorer, StepList):
-        return _of_caps(scorer)
+        return _of_caps(scorer, columns)
     return Part([], lambda values: scorer)
 
 
@@ -111,9 +111,9 @@ def _of_points(points: PointSum, columns: Columns) -> Part:
 
 
 def _of_conditions(
-    rules: Sequence[Rule], names: Sequence[str], columns: Columns
+    rules: Sequence[Rule], names: Sequence[str], columns: Columns, each: str = "rule"
 ) -> tuple[list[Number], Callable[[Sequence[float]], list[Rule]]]:
-    """The thresholds of rules, and the rules with other ones; a flag has one threshold."""
+    """The thresholds of rules (or steps), and the rules with other ones; a flag has one threshold."""
     places = [
         (place, number)
         for place, rule in enumerate(rules)
@@ -123,7 +123,7 @@ def _of_conditions(
     numbers = []
     for place, number in places:
         condition = rules[place].conditions[number]
-        name = f"rule {place + 1}: {names[condition.feature]}"
+        name = f"{each} {place + 1}: {names[condition.feature]}"
         numbers.append(_threshold(name, condition.threshold, columns.is_whole(condition.feature)))
 
     def moved(values: Sequence[float]) -> list[Rule]:
@@ -171,19 +171,26 @@ def _of_trees(trees: TreeSum) -> Part:
     return Part(numbers, filled)
 
 
-def _of_caps(steps: StepList) -> Part:
-    """The coefficients of the caps."""
-    numbers = [
+def _of_caps(steps: StepList, columns: Columns) -> Part:
+    """The thresholds of the cases, the coefficients of the caps."""
+    cases = [Rule(step.conditions, 0.0) for step in steps.steps]
+    numbers, moved = _of_conditions(cases, steps.names, columns, "step")
+    thresholds = len(numbers)
+    numbers += [
         Number(f"step {place + 1}: {TIMES}", times, STEP * times, times / REACH, times * REACH)
         for place, step in enumerate(steps.steps)
         for times in (float(term.get(TIMES, 1.0)) for term in step.below)
     ]
 
     def filled(values: Sequence[float]) -> StepList:
-        rest = iter(values)
+        rest = iter(values[thresholds:])
         found = [
-            replace(step, below=tuple({**term, TIMES: rounded(next(rest))} for term in step.below))
-            for step in steps.steps
+            replace(
+                step,
+                conditions=case.conditions,
+                below=tuple({**term, TIMES: rounded(next(rest))} for term in step.below),
+            )
+            for step, case in zip(steps.steps, moved(values[:thresholds]), strict=True)
         ]
         return replace(steps, steps=tuple(found))
 

@@ -30,8 +30,10 @@ def _table(before: Figures, after: Figures, objective: Measure, job: Measure, ba
         (f"mean {objective.short}", objective.unit, before.objective, after.objective),
         (f"{job.short}, 95 % of the jobs", job.unit, before.tail, after.tail),
         (f"{job.short}, worst job", job.unit, before.worst_job, after.worst_job),
-        (f"worst episode, times {baseline}'s", "", before.worst_episode, after.worst_episode),
+        (f"worst episode, times {baseline}'s", "", before.verdict.worst, after.verdict.worst),
     ]
+    if before.verdict.of_limit or after.verdict.of_limit:
+        rows.append(("most of a measure, times its limit", "", before.verdict.of_limit, after.verdict.of_limit))
     width = max(len(row[0]) for row in rows) + 2
     lines = [f"  {'':<{width}}{'before':>12}{'after':>12}{'change':>10}"]
     for what, unit, was, now in rows:

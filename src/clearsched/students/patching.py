@@ -51,6 +51,8 @@ def patch_file(
         after = checked(after, instances[0])
         for compared in loads[1:]:
             refuse_worse(compared, str(path))
+    else:  # what was measured with other patches says nothing of it
+        after = replace(after, evidence={name: told for name, told in after.evidence.items() if name != "stress"})
     after.write(out_dir / f"{path.stem}.json")
     write_text(out_dir / f"{path.stem}.txt", render(after))
     return [out_dir / f"{path.stem}.json", out_dir / f"{path.stem}.txt"]
@@ -104,10 +106,14 @@ def refuse_worse(compared: Compared, where: str) -> None:
     Raises:
         ClearschedError: it strays with the patches, and further than without them.
     """
-    before, after = compared.before.worst_episode, compared.after.worst_episode
-    if not after <= max(LIMIT, before):
-        told = f"on {compared.load} an episode takes {after:.2f} times the baseline's ({before:.2f} without them)"
-        raise _refusal(where, told, compared.baseline)
+    before, after = compared.before.verdict, compared.after.verdict
+    if not after.worst <= max(LIMIT, before.worst):
+        told = f"an episode takes {after.worst:.2f} times the baseline's ({before.worst:.2f} without them)"
+    elif not after.of_limit <= max(1.0, before.of_limit):
+        told = f"a measure is {after.of_limit:.2f} times its limit ({before.of_limit:.2f} without them)"
+    else:
+        return
+    raise _refusal(where, f"on {compared.load} {told}", compared.baseline)
 
 
 def _refusal(where: str, told: str, baseline: Policy) -> ClearschedError:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from clearsched.problems.problem import Episode
 from clearsched.problems.programs import Program
-from clearsched.scorers.policy import ScoredPolicy
-from clearsched.scorers.rules import RuleList
+from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.safety import Check
 from clearsched.search.trials import Trials
+from clearsched.students.level_structures import LevelSpace
+from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
-from clearsched.students.restructuring import Around, repaired, restructured
+from clearsched.students.restructuring import Around, conditions_on, repaired, restructured, shape_of
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
+
+WORTH = 0.0002
+"""Share of the mean cost that a structure with its numbers must save."""
 
 PROBE = 8
 """Of the stress that what is chosen must pass, every so many-th episode is asked after each step."""
@@ -47,7 +53,8 @@ class Steps:
         self._features = task.dataset.rank.features[~task.dataset.rank.is_none]
         self._columns = {task.rank.name: Columns(self._features)}
         if task.level is not None and task.dataset.level is not None:
-            self._columns[task.level.name] = Columns(task.dataset.level.features[task.dataset.level.starts[:-1]])
+            self._level_rows = task.dataset.level.features[task.dataset.level.starts[:-1]]
+            self._columns[task.level.name] = Columns(self._level_rows)
         instance, baseline = task.bench.instance, task.bench.baseline
         self._check = None
         if baseline is not None:
@@ -63,38 +70,73 @@ class Steps:
             else:
                 found.append(repair)
         for number in range(self._settings.rounds):
-            if number:
-                changed = self._restructured(found[-1])
-                if changed is found[-1]:
-                    break
-                found.append(changed)
-            renumbered = self._renumbered(found[-1], number)
-            if renumbered is not None:
-                found.append(renumbered)
+            steps = self._round(found[-1], number)
+            if number and not steps:
+                break
+            found += steps
         return found
+
+    def _round(self, student: ScoredPolicy, number: int) -> list[ScoredPolicy]:
+        """What a round makes of a student: other numbers, after the first round in another structure; none: no better.
+
+        Of several structures each gets its numbers before one is chosen: a further condition is worth little at a
+        threshold that was guessed.
+        """
+        if self._settings.structures == 1:
+            structures = [student] if number == 0 else self._restructured(student)
+            found = [step for each in structures for step in (each, *self._renumbered(each, str(number)))]
+            return found[1:] if number == 0 else found
+        structures = self._with_other_levels(student) if number == 0 else self._restructured(student)
+        tuned = [self._renumbered(each, f"{number}.{place}") for place, each in enumerate(structures)]
+        found = [student, *structures, *(each for steps in tuned for each in steps)]
+        costs = self._runs.cost(found, [*self._train, *self._choosing]).mean(axis=1)
+        best = int(costs.argmin())
+        return [found[best]] if costs[best] < costs[0] - WORTH * abs(costs[0]) else []
+
+    def _with_other_levels(self, student: ScoredPolicy) -> list[ScoredPolicy]:
+        """The student, and with all that was fitted for its level: a larger tree may be worth more with its numbers."""
+        level = self._task.level
+        if level is None or not self._settings.levels:
+            return [student]
+        others = [
+            replace(student, scorers={**student.scorers, level.name: scorer}) for scorer in level_scorers(self._task)
+        ]
+        shapes = {shape_of(policy): policy for policy in [*others, student]}
+        return [policy for policy in shapes.values() if policy is student or self._is_safe(policy)]
 
     def _is_safe(self, policy: ScoredPolicy) -> bool:
         return self._check is None or self._check.is_safe(policy)
 
-    @property
+    @cached_property
     def _around(self) -> Around:
         """What structures next to a student are compared by."""
-        most = getattr(self._task.settings, "max_rules", 0)
-        return Around(self._task.rank.name, self._runs.cost, self._train, self._features, most)
+        task, level = self._task, self._task.level
+        most, ties = (getattr(task.settings, name, 0) for name in ("max_rules", "ties"))
+        around = Around(task.rank.name, self._runs.cost, self._train, self._features, most, ties)
+        if level is None or task.dataset.level is None or not self._settings.levels:
+            return around
+        rows, columns = self._level_rows, self._columns[level.name]
+        space = LevelSpace(
+            rows,
+            names_of(level),
+            tuple(conditions_on(rows, columns)),
+            columns,
+            task.common.limit_caps.terms,
+            task.common.limit_tree.leaves,
+        )
+        return around._replace(level_choice=level.name, level=space)
 
-    def _restructured(self, student: ScoredPolicy) -> ScoredPolicy:
-        """The student with other rules, where its candidates are ranked by rules."""
-        if not isinstance(student.scorers[self._task.rank.name], RuleList):
-            return student
-        return restructured(student, self._around, self._is_safe)
+    def _restructured(self, student: ScoredPolicy) -> list[ScoredPolicy]:
+        """The student in the best structures next to its own."""
+        return restructured(student, self._around, self._is_safe, self._settings.structures)
 
-    def _renumbered(self, student: ScoredPolicy, number: int) -> ScoredPolicy | None:
-        """The student with better numbers; None where it has none, or where nothing safe was found."""
+    def _renumbered(self, student: ScoredPolicy, name: str) -> list[ScoredPolicy]:
+        """The student with better numbers; none where it has no numbers, or where nothing safe was found."""
         program = Refinement(student, self._columns)
         if not program.numbers:
-            return None
+            return []
         search = Search(
-            f"refine {self._task.name} {number}",
+            f"refine {self._task.name} {name}",
             _policy,
             self._settings,
             self._runs,
@@ -107,7 +149,7 @@ class Steps:
         restart = Restart(search, 0)
         restart.run(program)
         self.spent += restart.spent
-        return restart.policy
+        return [restart.policy] if restart.policy is not None else []
 
 
 def _policy(program: Program, values: np.ndarray) -> ScoredPolicy:

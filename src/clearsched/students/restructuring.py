@@ -1,4 +1,4 @@
-"""Other structures for a rule list, in closed loop: a rule or condition more, less, or elsewhere; successive halving.
+"""Other structures for a student, in closed loop: a rule, tie or cap more, less, or other; successive halving.
 
 Distillation asks which rules choose as the expert does. This asks which schedule better: an expert's rare choice may
 be worth more than a frequent one. Source of the halving: Z. Karnin, T. Koren, O. Somekh, Almost optimal exploration in
@@ -7,7 +7,9 @@ multi-armed bandits, ICML 2013.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +19,9 @@ from clearsched.problems.problem import Episode
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
+from clearsched.scorers.ties import MOST
 from clearsched.students.assembly import numbered
+from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.neighbours import neighbours
 from clearsched.students.rounding import Columns
 
@@ -27,8 +31,17 @@ QUANTILES = (0.2, 0.5, 0.8)
 HEATS = ((1 / 96, 96), (1 / 24, 24), (1 / 6, 4))
 """After such a share of the episodes so many options go on; the last of them run all."""
 
+SHAPES = 3
+"""Options of the last heat for each structure that is wanted: some have the same shape."""
+
 GAIN = 0.0005
 """Share of the mean cost that a further rule or condition must save."""
+
+SLACK = 0.002
+"""Share of the mean cost by which a structure may be worse whose numbers are searched before it is judged."""
+
+NUMBER = re.compile(r"(?<!\w)-?\d[\d.]*(e[-+]?\d+)?")
+"""In the JSON of a scorer: not the digits of a feature's name."""
 
 REPAIR_SHARE = 1 / 24
 """Of the training episodes: they tell which repairs of an unsafe student are cheap."""
@@ -49,20 +62,48 @@ class Around(NamedTuple):
     train: Sequence[Episode]  # episodes to compare on
     features: np.ndarray  # float32[n, F] of candidates, to tell thresholds by
     max_rules: int  # of a list
+    max_ties: int = 0  # of a list: they change where it may have some
+    level_choice: str = ""
+    level: LevelSpace | None = None  # of the choice of a level, where the problem has one
 
 
-def restructured(student: ScoredPolicy, around: Around, is_safe: Safe = lambda policy: True) -> ScoredPolicy:
-    """The best safe structure next to that of a student's rule list, or the student where none is better."""
+def restructured(
+    student: ScoredPolicy, around: Around, is_safe: Safe = lambda policy: True, count: int = 1
+) -> list[ScoredPolicy]:
+    """The best safe structures next to that of a student, the best first, each of another shape.
+
+    Args:
+        student: whose rules, ties and caps may change.
+        around: what they are compared by.
+        is_safe: what may be taken.
+        count: structures, at most. One alone must be better than the student as it is; of several each may be a little
+            worse, since their numbers are searched before they are judged.
+    """
     options = _options(student, around)
     if not options:
-        return student
+        return []
     own = around.costs([student], around.train)[0].mean()
-    options, means = halved(options, around.costs, around.train)
-    rules = student.scorers[around.choice].complexity()
-    more = [option.scorers[around.choice].complexity() - rules for option in options]
+    options, means = halved(options, around.costs, around.train, count)
+    more = [_size(option) - _size(student) for option in options]
     found = means + GAIN * abs(own) * np.maximum(more, 0)
-    better = [place for place in np.argsort(found, kind="stable").tolist() if found[place] < own]
-    return next((options[place] for place in better if is_safe(options[place])), student)
+    bar = own + SLACK * abs(own) * (count > 1)
+    shapes: dict[str, ScoredPolicy] = {}
+    for place in np.argsort(found, kind="stable").tolist():
+        if len(shapes) == count or not found[place] < bar:
+            break
+        shape = shape_of(options[place])
+        if shape not in shapes and is_safe(options[place]):
+            shapes[shape] = options[place]
+    return list(shapes.values())
+
+
+def shape_of(policy: ScoredPolicy) -> str:
+    """The scorers of a policy but for their numbers: two of one shape become the same when these are searched."""
+    return NUMBER.sub("#", json.dumps({name: scorer.to_json() for name, scorer in policy.scorers.items()}))
+
+
+def _size(policy: ScoredPolicy) -> int:
+    return sum(scorer.complexity() for scorer in policy.scorers.values())
 
 
 def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPolicy | None:
@@ -71,8 +112,7 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
     Told by a few episodes: what matters is that it is safe, and refinement goes on from there.
     """
     options = [replace(student, none=False)] if student.none else []
-    if isinstance(student.scorers[around.choice], RuleList):
-        options += _options(student, around)
+    options += _options(student, around)
     if not options:
         return None
     few = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]
@@ -82,24 +122,47 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
 
 def _options(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
     """The student with each structure next to its own."""
+    found = []
     rules = student.scorers[around.choice]
-    assert isinstance(rules, RuleList)
-    return [
-        replace(student, scorers={**student.scorers, around.choice: option})
-        for option in structures(rules, around.features, around.max_rules, student.none)
-    ]
+    if isinstance(rules, RuleList):
+        options = structures(rules, around.features, around.max_rules, student.none)
+        options += other_ties(rules, around.max_ties)
+        found = [replace(student, scorers={**student.scorers, around.choice: option}) for option in options]
+    if around.level is not None:
+        levels = level_structures(student.scorers[around.level_choice], around.level)
+        found += [replace(student, scorers={**student.scorers, around.level_choice: level}) for level in levels]
+    return found
+
+
+def other_ties(rules: RuleList, most: int) -> list[RuleList]:
+    """The lists with a tie more, less, or another one, or with the ties in the other order."""
+    ties = rules.ties
+    told = [sign + name for name in rules.names for sign in ("", MOST)]
+    used = {tie.removeprefix(MOST) for tie in ties}
+    found = [ties[::-1]] if len(ties) > 1 else []
+    for place in range(len(ties)):
+        rest = used - {ties[place].removeprefix(MOST)}
+        found.append((*ties[:place], *ties[place + 1 :]))
+        found += [
+            (*ties[:place], tie, *ties[place + 1 :])
+            for tie in told
+            if tie != ties[place] and tie.removeprefix(MOST) not in rest
+        ]
+    if len(ties) < most:
+        found += [(*ties, tie) for tie in told if tie.removeprefix(MOST) not in used]
+    return [replace(rules, ties=option, shares=()) for option in found] if most else []
 
 
 def halved(
-    options: Sequence[ScoredPolicy], costs: Costs, train: Sequence[Episode]
+    options: Sequence[ScoredPolicy], costs: Costs, train: Sequence[Episode], count: int = 1
 ) -> tuple[list[ScoredPolicy], np.ndarray]:
-    """The options, one at least, that are left after all heats, and float64[options]: their mean costs."""
+    """The options, `count` at least of some shapes, that are left after all heats, and float64[options]: mean costs."""
     left, done = list(options), np.empty((len(options), 0))
-    for share, kept in HEATS:
-        count = max(1, round(share * len(train)))
-        if count >= len(train) or len(left) <= kept:
+    for share, most in HEATS:
+        episodes, kept = max(1, round(share * len(train))), max(most, SHAPES * count if count > 1 else 0)
+        if episodes >= len(train) or len(left) <= kept:
             continue
-        done = np.concatenate([done, costs(left, train[done.shape[1] : count])], axis=1)
+        done = np.concatenate([done, costs(left, train[done.shape[1] : episodes])], axis=1)
         stays = np.sort(np.argsort(done.mean(axis=1), kind="stable")[:kept])
         left, done = [left[i] for i in stays], done[stays]
     done = np.concatenate([done, costs(left, train[done.shape[1] :])], axis=1)
@@ -110,7 +173,7 @@ def structures(rules: RuleList, features: np.ndarray, max_rules: int, none: bool
     """The lists next to one: `neighbours.neighbours`, and those with a further condition or a rule split by one."""
     columns = Columns(features)
     found = neighbours(rules.rules, columns, max_rules, none=none)
-    conditions = list(_conditions(features, columns))
+    conditions = conditions_on(features, columns)
     for place, rule in enumerate(rules.rules):
         head, tail = list(rules.rules[:place]), list(rules.rules[place + 1 :])
         for condition in conditions:
@@ -132,12 +195,13 @@ def _above(rule: Rule, head: Sequence[Rule]) -> float:
     return (rule.value + highest) / 2
 
 
-def _conditions(features: np.ndarray, columns: Columns) -> Iterator[Condition]:
+def conditions_on(features: np.ndarray, columns: Columns) -> list[Condition]:
     """Single conditions on each feature."""
+    found = []
     for column in range(features.shape[1]):
         values = features[:, column]
         tried = {columns.round(column, float(value)) for value in np.quantile(values, QUANTILES)}
         for threshold in sorted(tried):
             if values.min() < threshold <= values.max():
-                yield Condition(column, True, threshold)
-                yield Condition(column, False, threshold)
+                found += [Condition(column, True, threshold), Condition(column, False, threshold)]
+    return found

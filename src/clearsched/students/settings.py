@@ -36,6 +36,9 @@ class RulesFromNothingParams(Section):
     """The control of the rule list: the same refinement, with no teacher's rules to begin with."""
 
     max_rules: int = Field(8, ge=1, le=100, description="rules in the list, at most")
+    ties: int = Field(
+        2, ge=0, le=10, description="features, at most, by which the best of the candidates of one rule is told"
+    )
 
 
 class BoostedTreesParams(RankingParams):
@@ -178,6 +181,10 @@ class RefineParams(Section):
     )
     episodes: int = Field(16, ge=1, description="training episodes that each variant of a generation runs")
     population: int = Field(12, ge=4, le=10_000, description="variants of a generation")
+    structures: int = Field(
+        1, ge=1, le=100, description="structures of a round whose numbers are searched before one is chosen"
+    )
+    levels: bool = Field(True, description="change the structure of what answers the choice of a level too")
 
     @property
     def restarts(self) -> int:

@@ -51,6 +51,7 @@ from clearsched.students.rounding import Columns
 from clearsched.students.rule_list import distil
 from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams, SwitchParams
 from clearsched.students.task import Task
+from clearsched.students.tidying import tidied
 from clearsched.students.ties import find_ties, order_of, ordering
 from toys import stage, toy_trace, toy_workload
 
@@ -451,6 +452,22 @@ def test_structures_of_several_shapes_get_their_numbers_first(seen: Choices) -> 
     one, three = (refine(task, student, RefineParams(rounds=3, evaluations=20, structures=count)) for count in (1, 3))
     assert cost(task, three.policy) <= 1.005 * cost(task, one.policy) < 0.9 * cost(task, student)
     assert three.costs[-1] < three.costs[0]
+
+
+def test_what_changes_nothing_is_taken_out(seen: Choices) -> None:
+    """A rule that no candidate gets to, a condition that always holds, a tie on a constant, a cap above another."""
+    task = task_of(seen)
+    least = Rule((Condition(WORK, True, 2.0), Condition(AGE, True, 1e9)), 2.0)
+    never = Rule((Condition(WORK, True, 1.5),), 1.0)
+    rules = RuleList((least, never, Rule((), 0.0)), NAMES, ties=("job_work_left_s", "stage_rank"))
+    caps = StepList((Step((), below=({"times": 1.0}, {"times": 3.0, "job_fair_load": 0.0})),), NAMES)
+    student = ScoredPolicy("rule_list", PROBLEM, {"stage": rules, "limit": caps})
+    found = tidied(student, around(task).costs, task.bench.train)
+    assert found.scorers["stage"] == replace(LEAST_WORK, rules=(Rule((), 0.0),))
+    assert [len(step.below) for step in found.scorers["limit"].steps] == [1]
+    assert cost(task, found) == cost(task, student)
+    mixed = student_of(RuleList((Rule((Condition(WORK, True, 2.0),), 1.0), Rule((), 0.0)), NAMES))
+    assert tidied(mixed, around(task).costs, task.bench.train) is mixed
 
 
 def test_a_shape_has_no_numbers_but_the_names_of_features() -> None:

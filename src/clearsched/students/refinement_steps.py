@@ -21,6 +21,7 @@ from clearsched.students.restructuring import Around, conditions_on, repaired, r
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
+from clearsched.students.tidying import tidied
 
 WORTH = 0.0002
 """Share of the mean cost that a structure with its numbers must save."""
@@ -73,7 +74,7 @@ class Steps:
             steps = self._round(found[-1], number)
             if number and not steps:
                 break
-            found += steps
+            found += [*steps[:-1], *(tidied(step, self._runs.cost, self._train) for step in steps[-1:])]
         return found
 
     def _round(self, student: ScoredPolicy, number: int) -> list[ScoredPolicy]:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clearsched.decisions import describe, log
 from clearsched.decisions.choices import join, take
 from clearsched.decisions.experts import load_expert
-from clearsched.decisions.reader import _every, count_decisions, iterate_choices, read_choices, read_metadata
+from clearsched.decisions.reader import _evenly, count_decisions, evenly, iterate_choices, read_choices, read_metadata
 from clearsched.decisions.recording import Decision, collect, record
 from clearsched.decisions.schema import log_schema
 from clearsched.decisions.summary import summarise
@@ -136,13 +138,13 @@ def test_a_part_of_a_log_is_evenly_taken_whatever_the_batches(files):
     whole = read_choices(files[2], PROBLEM, "stage", "train")
     count = count_decisions(files[2], PROBLEM, "stage", "train")
     assert count == len(whole.chosen) > 20
-    third = take(whole, np.arange(0, count, 3))
+    part = take(whole, np.flatnonzero(evenly(np.arange(count), 0.3)))
     for found in (
-        read_choices(files[2], PROBLEM, "stage", "train", 3),
-        join(_every(3, iterate_choices(files[2], PROBLEM, "stage", "train", 7)), whole.features.shape[1]),
+        read_choices(files[2], PROBLEM, "stage", "train", 0.3),
+        join(_evenly(0.3, iterate_choices(files[2], PROBLEM, "stage", "train", 7)), whole.features.shape[1]),
     ):
         for name in whole._fields:
-            np.testing.assert_array_equal(getattr(found, name), getattr(third, name))
+            np.testing.assert_array_equal(getattr(found, name), getattr(part, name))
 
 
 @pytest.mark.parametrize("choice", ["stage", "limit"])
@@ -292,3 +294,11 @@ def test_students_and_unknown_names_are_no_experts():
         load_expert(PROBLEM, "rule_list.json")
     with pytest.raises(ClearschedError, match="did you mean capped_srpt"):
         load_expert(PROBLEM, "capped_srp")
+
+
+@given(count=st.integers(1, 500), budget=st.integers(1, 500))
+def test_a_share_of_decisions_is_spread_evenly(count: int, budget: int) -> None:
+    """As many as were asked for, the first among them, none further from the next than one more than the others."""
+    kept = np.flatnonzero(evenly(np.arange(count), min(1.0, budget / count)))
+    assert abs(len(kept) - min(count, budget)) <= 1 and kept[0] == 0
+    assert np.ptp(np.diff(kept)) <= 1 if len(kept) > 1 else True

@@ -21,22 +21,30 @@ from clearsched.problems.problem import Problem
 BATCH_ROWS = 1 << 16
 
 
-def read_choices(path: str | Path, problem: Problem, choice: str, split: str | None = None, stride: int = 1) -> Choices:
-    """The decisions of a choice, by its name, and split (None: all of them) in memory; every `stride`-th of them.
+def read_choices(
+    path: str | Path, problem: Problem, choice: str, split: str | None = None, share: float = 1
+) -> Choices:
+    """The decisions of a choice, by its name, and split (None: all of them) in memory; a share of them, evenly taken.
 
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
     """
-    return join(_every(stride, iterate_choices(path, problem, choice, split)), len(log_features(problem)))
+    return join(_evenly(share, iterate_choices(path, problem, choice, split)), len(log_features(problem)))
 
 
-def _every(stride: int, parts: Iterator[Choices]) -> Iterator[Choices]:
-    """Of all decisions every so many-th, the first one among them."""
+def _evenly(share: float, parts: Iterator[Choices]) -> Iterator[Choices]:
+    """Of all decisions a share, the first one among them."""
     seen = 0
     for part in parts:
-        count = len(part.chosen)
-        yield part if stride == 1 else take(part, np.arange(-seen % stride, count, stride))
-        seen += count
+        places = np.arange(seen, seen + len(part.chosen))
+        seen += len(places)
+        yield part if share >= 1 else take(part, np.flatnonzero(evenly(places, share)))
+
+
+def evenly(places: np.ndarray, share: float) -> np.ndarray:
+    """bool[n]: which of the places int64[n] belong to a share of all, spread evenly; the place 0 does."""
+    kept: np.ndarray = np.floor(places * share) != np.floor((places - 1) * share)
+    return kept
 
 
 def count_decisions(path: str | Path, problem: Problem, choice: str, split: str) -> int:

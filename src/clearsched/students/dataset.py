@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.decisions.choices import PER_ROW, Choices, join, take
-from clearsched.decisions.reader import count_decisions, read_choices
+from clearsched.decisions.reader import count_decisions, evenly, read_choices
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Choice, Problem
 
@@ -51,8 +51,8 @@ def read_dataset(path: Path, problem: Problem, split: str, most: int, budget: in
         ClearschedError: the file is missing, truncated or no decision log, or has no decision of the split.
     """
     count = count_decisions(path, problem, problem.choices[0].name, split) if budget else 0
-    stride = max(1, -(-count // budget)) if budget else 1
-    read = {choice.form: read_choices(path, problem, choice.name, split, stride) for choice in problem.choices}
+    share = budget / count if count > budget else 1.0
+    read = {choice.form: read_choices(path, problem, choice.name, split, share) for choice in problem.choices}
     if not len(read["rank"].chosen):
         raise ClearschedError(f"{path}: no decision of the {split} episodes to learn from; log more of them")
     return Dataset(read["rank"], read.get("level"), most, tuple(problem.choices))
@@ -92,9 +92,8 @@ def subset(choices: Choices, keep: np.ndarray) -> Choices:
 
 def thinned(choices: Choices, most: int) -> Choices:
     """At most `most` of the decisions, evenly taken."""
-    keep = np.zeros(len(choices.chosen), bool)
-    keep[:: max(1, -(-len(keep) // most))] = True
-    return subset(choices, keep)
+    count = len(choices.chosen)
+    return subset(choices, evenly(np.arange(count), most / count)) if count > most else choices
 
 
 def without_none(choices: Choices) -> Choices:

@@ -11,9 +11,11 @@ import numpy as np
 from clearsched.problems.problem import Episode
 from clearsched.problems.programs import Program
 from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.scorers.rules import RuleList
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.safety import Check
 from clearsched.search.trials import Trials
+from clearsched.students.assembly import numbered
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
@@ -74,7 +76,7 @@ class Steps:
             steps = self._round(found[-1], number)
             if number and not steps:
                 break
-            found += [*steps[:-1], *(tidied(step, self._runs.cost, self._train) for step in steps[-1:])]
+            found += [*steps[:-1], *map(self._tidied, steps[-1:])]
         return found
 
     def _round(self, student: ScoredPolicy, number: int) -> list[ScoredPolicy]:
@@ -104,6 +106,15 @@ class Steps:
         ]
         shapes = {shape_of(policy): policy for policy in [*others, student]}
         return [policy for policy in shapes.values() if policy is student or self._is_safe(policy)]
+
+    def _tidied(self, student: ScoredPolicy) -> ScoredPolicy:
+        """The student without what changes nothing; the rules of its candidates are numbered anew."""
+        short = tidied(student, self._runs.cost, self._train)
+        rules = short.scorers[self._task.rank.name]
+        if not isinstance(rules, RuleList):
+            return short
+        again = replace(rules, rules=tuple(numbered(rules.rules, short.none)))
+        return replace(short, scorers={**short.scorers, self._task.rank.name: again})
 
     def _is_safe(self, policy: ScoredPolicy) -> bool:
         return self._check is None or self._check.is_safe(policy)

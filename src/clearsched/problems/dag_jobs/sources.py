@@ -101,11 +101,19 @@ def _files(source: str, path: str | None) -> list[Path]:
     if path is None:
         own = embedded() if source == DEFAULT else None
         return [own] if own is not None else []
-    found = matches(path) if is_pattern(path) and not Path(path).exists() else [Path(path)]
+    found = matches(path) if is_pattern(path) and not exists(path) else [Path(path)]
     for there in found or [Path(path)]:
-        if not there.exists():
+        if not exists(there):
             raise ClearschedError(f"traces.path: {there}: no such file or folder")
     return [file for there in found for file in (there.rglob("*") if there.is_dir() else [there]) if file.is_file()]
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is such a file or folder; there is none of a name that no file can have."""
+    try:
+        return Path(path).exists()
+    except OSError:
+        return False
 
 
 def matches(pattern: str | Path) -> list[Path]:
@@ -123,6 +131,8 @@ def matches(pattern: str | Path) -> list[Path]:
     wanted = Path(*parts[fixed:])
     try:
         found = sorted(set(base.glob(str(wanted))))
+    except OSError as error:
+        raise ClearschedError(f"{pattern}: {error.strerror}") from None
     except (ValueError, NotImplementedError) as error:
         raise ClearschedError(f"{pattern}: {str(error)[:1].lower()}{str(error)[1:]}") from None
     hidden = any(part.startswith(".") for part in wanted.parts)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.sources import SOURCES, is_pattern, section_of
+from clearsched.problems.dag_jobs.sources import SOURCES, exists, is_pattern, section_of
 from clearsched.problems.dag_jobs.traces.mixing import mix
 from clearsched.problems.dag_jobs.traces.storage import TraceFile, convert, read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
@@ -71,7 +71,7 @@ def write(source: str, path: Path | None, out: Path, options: Section | None, se
     Raises:
         ClearschedError: unknown source, or its files are missing or broken.
     """
-    if path is not None and not path.exists() and not is_pattern(path):
+    if path is not None and not exists(path) and not is_pattern(path):
         raise ClearschedError(f"{path}: no such file or folder (the path of source {source})")
     options = options if options is not None else options_of(source, {})
     summary: Summary = _module(source).write(path, out, options, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -110,6 +111,9 @@ def write(path: Path | None, out: Path, options: SparkEventlogParams, seed: int 
         if len(logs) == 1 and account.skipped[NO_LOG]:
             raise ClearschedError(f"{path}: no Spark event log: its first line is no event")
         raise ClearschedError(f"{path}: no job in it that can be used: {_reasons(summary)}")
+    for reason in summary.skipped:
+        if reason.startswith((f"{ABSURD}: ", f"{UNREADABLE}: ")):
+            print(f"clearsched: warning: {path}: left out: {reason}", file=sys.stderr)
     table = _in_order(built)
     summary.count(table)
     metadata = _metadata(path, logs, options, summary, table)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.sources import matches
+from clearsched.problems.dag_jobs.sources import exists, matches
 from clearsched.problems.dag_jobs.traces.spark_eventlog.parts import COMPACT, IN_PROGRESS, Log, is_part, logs_in_parts
 
 PATTERN = re.compile(r"[*?\[]")
@@ -24,9 +24,9 @@ def find_logs(path: Path) -> list[Log]:
     Raises:
         ClearschedError: nothing is there.
     """
-    if path.is_file():
+    if exists(path) and path.is_file():
         return [_single(path)]
-    if path.is_dir():
+    if exists(path) and path.is_dir():
         logs = list(_below(path, set()))
         if not logs:
             raise ClearschedError(f"{path}: no file in this folder; give the folder that spark.eventLog.dir names")
@@ -52,7 +52,7 @@ def _matched(place: Path, seen: set[Identity]) -> Iterator[Log]:
     """The logs of what a pattern named: a part of a log stands for the whole."""
     if place.is_dir():
         yield from _below(place, seen)
-    elif _may_be_log(place):
+    elif place.is_file() and _may_be_log(place):
         beside = _entries(place.parent) if is_part(place) else []
         whole = [log for log in logs_in_parts(place.parent, beside) if place in log.members]
         for log in whole or [_single(place)]:

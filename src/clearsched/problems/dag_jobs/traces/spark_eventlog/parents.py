@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from clearsched.problems.dag_jobs.traces.spark_eventlog.events import StageInfo
@@ -22,9 +23,12 @@ def derive_parents(infos: Sequence[StageInfo]) -> dict[int, list[int]] | None:
     if len(infos) <= 2:
         return {info.id: [before.id for before in infos[:place]] for place, info in enumerate(infos)}
     parents: dict[int, list[int]] = {}
-    for place, info in enumerate(infos):
+    makers: defaultdict[int, list[int]] = defaultdict(list)  # dataset -> the stages so far that put it out
+    for info in infos:
         own = {rdd.id for rdd in info.rdds}
         read = {parent for rdd in info.rdds for parent in rdd.parent_ids or ()} - own
-        parents[info.id] = [before.id for before in infos[:place] if before.rdds and before.rdds[0].id in read]
+        parents[info.id] = sorted({maker for rdd in read for maker in makers[rdd]})
+        if info.rdds:
+            makers[info.rdds[0].id].append(info.id)
     readers = {parent for found in parents.values() for parent in found}
     return parents if readers >= {info.id for info in infos[:-1]} else None

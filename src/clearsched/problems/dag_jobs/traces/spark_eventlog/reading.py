@@ -12,7 +12,7 @@ from typing import IO
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.traces.spark_eventlog.absurd import AbsurdError
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
-from clearsched.problems.dag_jobs.traces.spark_eventlog.codecs import CodecError, CutOffError, open_log
+from clearsched.problems.dag_jobs.traces.spark_eventlog.codecs import CHUNK_BYTES, CodecError, CutOffError, open_log
 from clearsched.problems.dag_jobs.traces.spark_eventlog.events import (
     ApplicationStart,
     Event,
@@ -25,6 +25,9 @@ from clearsched.problems.dag_jobs.traces.spark_eventlog.parts import Log
 
 PROGRESS_LINES = 2000
 MAX_LINE_BYTES = 1 << 26
+MAX_PASSED_BYTES = 1 << 29
+"""That are passed over to find the end of a longer line; then the file is given up."""
+
 
 NO_LOG = "files that are no event log"
 EMPTY_LOG = "empty files"
@@ -114,11 +117,11 @@ def _read_events(path: Path, account: Account, advance: Advance, in_progress: bo
                 if not number % PROGRESS_LINES:
                     advance(file.tell() - done)
                     done = file.tell()
+                if not number:
+                    kind_of(line or b"")
                 if line is None:
                     account.survived[LONG_LINE] += 1
                     continue
-                if not number:
-                    kind_of(line)
                 read = True
                 event = _event_of(line, account)
                 if event is not None:
@@ -152,16 +155,16 @@ def _event_of(line: bytes, account: Account) -> Event | AbsurdError | None:
 
 def _lines(stream: IO[bytes]) -> Iterator[bytes | None]:
     """The lines of a stream; None for one of more than `MAX_LINE_BYTES`, which is not held in memory."""
-    inside = False  # of such a line
     for piece in iter(partial(stream.readline, MAX_LINE_BYTES), b""):
-        is_end = piece.endswith(b"\n")
-        if inside:
-            inside = not is_end
-        elif len(piece) == MAX_LINE_BYTES and not is_end:
-            inside = True
-            yield None
-        else:
+        if len(piece) < MAX_LINE_BYTES or piece.endswith(b"\n"):
             yield piece
+            continue
+        yield None
+        for _ in range(MAX_PASSED_BYTES // CHUNK_BYTES):
+            if (piece := stream.readline(CHUNK_BYTES)).endswith(b"\n") or not piece:
+                break
+        else:
+            return
 
 
 def size_of(path: Path) -> int:

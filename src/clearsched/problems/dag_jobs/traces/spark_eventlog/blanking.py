@@ -14,7 +14,7 @@ IDS = re.compile(
     "|".join(
         WORD.format(pattern)
         for pattern in (
-            r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",  # UUID
+            r"[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}",  # UUID
             r"0x[0-9a-f]+",
             r"[0-9a-f]{8,}",
             r"(?=[a-f]*[0-9])[0-9a-f]{6,7}",  # abbreviated commits; without a digit it may be a word

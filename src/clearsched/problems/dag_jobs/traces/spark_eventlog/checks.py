@@ -45,10 +45,10 @@ def check_task(event: TaskEnd) -> None:
     if not (0 <= task.launch_ms <= MAX_TIME_MS and 0 <= task.finish_ms <= MAX_TIME_MS):
         check("a task launched at (ms)", task.launch_ms, 0, MAX_TIME_MS)
         check("a task finished at (ms)", task.finish_ms, 0, MAX_TIME_MS)
-    if not (0 <= task.index <= MAX_INT and -1 <= task.partition <= MAX_INT and 0 <= event.attempt <= MAX_INT):
+    if not (0 <= task.index <= MAX_INT and -1 <= task.partition <= MAX_INT and -1 <= event.attempt <= MAX_INT):
         check("a task of index", task.index, 0, MAX_INT)
         check("a task of partition", task.partition, -1, MAX_INT)
-        check("an attempt at a stage of number", event.attempt, 0, MAX_INT)
+        check("an attempt at a stage of number", event.attempt, -1, MAX_INT)
     if event.metrics is not None and event.metrics.input is not None:
         check("a task whose bytes read are", event.metrics.input.bytes_read, -MAX_LONG, MAX_LONG)
 

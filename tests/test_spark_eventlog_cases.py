@@ -11,6 +11,11 @@ import numpy as np
 import pytest
 import zstandard
 
+from clearsched.errors import ClearschedError
+from clearsched.params import parse
+from clearsched.problems.dag_jobs.traces import read_trace
+from clearsched.problems.dag_jobs.traces.sources import options_of, parse_settings
+from clearsched.problems.dag_jobs.traces.sources import write as write_source
 from clearsched.problems.dag_jobs.traces.spark_eventlog import units
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import DERIVED, GIVEN_BACK
 from clearsched.problems.dag_jobs.traces.spark_eventlog.blanking import blank, is_broadcast
@@ -383,3 +388,76 @@ def test_processor_time_that_java_does_not_know(tmp_path: Path) -> None:
     events[2]["Task Metrics"] |= {"Executor CPU Time": -1, "Executor Deserialize CPU Time": -1}
     trace, summary = build(tmp_path, events, clock="processor")
     assert durations(trace, 0)["fresh"] == [9] and summary.survived == {units.NO_PROCESSOR_TIME: 1}
+
+
+# --- params, --set, formats ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("traces", "place"),
+    [
+        ({"source": "spark-eventlog"}, "traces"),
+        ({"source": "mix", "mix": [{"source": "synthetic"}, {"source": "spark-eventlog"}]}, r"traces.mix\[1\]"),
+    ],
+)
+def test_params_without_a_path_are_refused(traces: dict[str, Any], place: str) -> None:
+    with pytest.raises(ClearschedError, match=f"{place}: .*source spark-eventlog needs a path"):
+        parse({"traces": traces}, "params.yaml")
+
+
+def test_params_with_a_path_are_right() -> None:
+    assert parse({"traces": {"source": "spark-eventlog", "path": "/logs"}}, "params.yaml")
+
+
+@pytest.mark.parametrize(
+    ("source", "setting"),
+    [("synthetic", "levels=[1,2,4]"), ("synthetic", "levels=[ 2 ]"), ("tpch-spark", "sizes=[0.5g, 1g]")],
+)
+def test_lists_are_taken_by_set(source: str, setting: str) -> None:
+    options = options_of(source, parse_settings([setting]))
+    assert options is not None
+    name, _, value = setting.partition("=")
+    assert [str(item) for item in getattr(options, name)] == [item.strip() for item in value[1:-1].split(",")]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["levels=[1"],
+        ["jobs=2024-13-45"],
+        ["jobs=" + "[" * 2000],
+        ["jobs=" + "9" * 5000],
+        ["jobs=" + "9" * 4000],
+        ["jobs=" + "x" * 20_000],
+        ["jobs=&a [*a]"],
+        ["jobs=[&a [1, 1], &b [*a, *a], &c [*b, *b]]"],
+        ["jobs={2024-01-01: 3}"],
+        ["jobs={[1]: 3}"],
+        ["jobs=!!python/object:os.system {}"],
+        ["jobs=.nan"],
+        ["levels=[1,[2]]"],
+        ["a=1", "a.b=2"],
+        ["a.b=1", "a.b.c=2"],
+        ["=1"],
+        ["jobs"],
+    ],
+)
+def test_set_of_what_is_no_value_is_one_line(values: list[str]) -> None:
+    with pytest.raises(ClearschedError) as caught:
+        options_of("synthetic", parse_settings(values))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("source", ["spark-eventlog", "alibaba-like", "synthetic"])
+def test_trace_named_arrow_is_arrow(tmp_path: Path, source: str) -> None:
+    """Of every source, also of those that write piece by piece; the stages are those of the Parquet file."""
+    log = tmp_path / "log"
+    log.write_bytes(text(two_stages()))
+    path = log if source == "spark-eventlog" else None
+    options = None if path else options_of(source, {"jobs": 5})
+    made = {suffix: tmp_path / "out" / f"trace.{suffix}" for suffix in ("parquet", "arrow")}
+    for out in made.values():
+        write_source(source, path, out, options, 1)
+    assert made["arrow"].read_bytes()[:6] == b"ARROW1" and made["parquet"].read_bytes()[:4] == b"PAR1"
+    assert read_trace(made["arrow"]).stages.equals(read_trace(made["parquet"]).stages)
+    assert sorted(made["arrow"].parent.iterdir()) == sorted(made.values())

@@ -38,6 +38,9 @@ MAX_BLOCK_BYTES = 1 << 26
 """Longest block: twice the longest of lz4-java."""
 
 CHUNK_BYTES = 1 << 18
+PACKED_CHUNK_BYTES = 1 << 14
+"""That are unpacked at once: where one of them is damaged, the others are not lost."""
+
 ZSTD_CHUNK_BYTES = 1 << 11
 """Four bytes of zstd may be 128 KiB of the same byte, so 2 KiB unpack to 64 MiB at most."""
 
@@ -116,7 +119,7 @@ def _guarded(blocks: Callable[[IO[bytes]], Iterator[bytes]], file: IO[bytes]) ->
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while chunk := file.read(CHUNK_BYTES):
+    while chunk := file.read(PACKED_CHUNK_BYTES):
         yield chunk
 
 

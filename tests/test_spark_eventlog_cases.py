@@ -67,6 +67,7 @@ def ended(number: int) -> dict[str, Any]:
         ("commit a1b2c3d", "commit 0f1e2d3"),
         ("Dataset@6d3af739", "Dataset@1b"),
         ("at 0x7fff01", "at 0xab"),
+        ("/tmp/tmpk3x9q_b/run.py", "/tmp/tmpz7a2c_b/run.py"),
         ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"),
         ("load 2024-01-31", "load 2024-02-01"),
         ("job_42_ec12402d94684a97a138ab62585d34ea", "job_7_deadbeefdeadbeefdeadbeefdeadbeef"),
@@ -113,6 +114,20 @@ def test_broadcast_does_not_name_its_query(tmp_path: Path, kind: str, group: str
     assert shape(trace) == [[(1, []), (1, [0])]] * 2
     names = trace.jobs["query"].to_pylist()
     assert names[0] == names[1] and names[0].startswith("join of mine ")
+
+
+def test_times_of_a_run_do_not_name_a_job(tmp_path: Path) -> None:
+    """Two tables that are broadcast at once in one run and one after the other in the next."""
+
+    def run(first: int, at: int, at_once: bool) -> Events:
+        one, two = one_task(first, at, sql=str(first)), one_task(first + 1, at + (0 if at_once else 50), sql=str(first))
+        parts = [one[0], two[0], *one[1:], *two[1:]] if at_once else [*one, *two]
+        return [*parts, *one_task(first + 2, at + 90, sql=str(first))]
+
+    trace, _ = build(tmp_path, [*run(1, 0, True), *run(11, 500, False)])
+    assert shape(trace) == [[(1, []), (1, []), (1, [0, 1])], [(1, []), (1, [0]), (1, [1])]]
+    names = trace.jobs["query"].to_pylist()
+    assert names[0] == names[1]
 
 
 def test_own_description_names_the_job(tmp_path: Path) -> None:

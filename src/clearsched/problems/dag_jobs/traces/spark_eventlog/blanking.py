@@ -24,9 +24,9 @@ IDS = re.compile(
     re.IGNORECASE,
 )
 RANDOM = re.compile(r"(?:[a-z]+[0-9]+){2}[a-z]+[0-9a-z]*|(?:[0-9]+[a-z]+){2}[0-9]+[0-9a-z]*", re.IGNORECASE)
-"""Letters and digits that alternate at least four times: with ten or more of them it is an id, not a word."""
+"""Letters and digits that alternate at least four times: with eight or more of them it is an id, not a word."""
 
-RANDOM_LENGTH = 10
+RANDOM_LENGTH = 8
 NUMBER = re.compile(r"[0-9]+")
 
 BROADCAST = re.compile(r"\s*broadcast exchange \(run ?id\b", re.IGNORECASE)

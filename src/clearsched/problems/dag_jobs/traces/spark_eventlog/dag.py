@@ -26,12 +26,14 @@ class Dag:
             numbers of stages differ from run to run (they come out of a hash set); datasets are made in the order of
             the query's plan.
         parents: of each stage, as positions in `stages`, increasing.
+        reads: those of them whose output the stage reads; the others are known from the times of a run only.
         elsewhere: (stage, parent) ids where the parent ran in none of the Spark jobs: its output was there before.
         in_sequence: edges that are known only from the order in which the Spark jobs were submitted.
     """
 
     stages: tuple[Stage, ...]
     parents: tuple[tuple[int, ...], ...]
+    reads: tuple[tuple[int, ...], ...]
     elsewhere: tuple[tuple[int, int], ...]
     in_sequence: int
 
@@ -70,6 +72,7 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
             readers[rdd].append(job)
 
     parents: list[set[int]] = []
+    reads: list[tuple[int, ...]] = []
     read: set[int] = set()
     elsewhere: list[tuple[int, int]] = []
     for position, stage in enumerate(ran):
@@ -80,6 +83,7 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
                 elsewhere.append((stage.id, parent_id))
             found |= known
         read |= found
+        reads.append(tuple(sorted(found - {position})))
         for parent in tuple(found):
             for job in readers[ran[parent].rdd]:
                 result = results[job.id]
@@ -92,7 +96,8 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
         last = {job.id: index[result] for job in jobs if (result := results[job.id]) is not None}
         to_driver = {job: place for job, place in last.items() if ran[place].to_driver or place not in read}
         in_sequence = _add_sequence(jobs, ran, parents, to_driver)
-    return Dag(tuple(ran), tuple(tuple(sorted(found)) for found in parents), tuple(elsewhere), in_sequence)
+    every = tuple(tuple(sorted(found)) for found in parents)
+    return Dag(tuple(ran), every, tuple(reads), tuple(elsewhere), in_sequence)
 
 
 def _in_order(stages: Sequence[Stage], started: Mapping[int, int]) -> list[Stage]:

@@ -17,12 +17,13 @@ def template_of(application: Application, jobs: Sequence[SparkJob], dag: Dag) ->
     """A name that jobs of the same code share: what it is called, and a digest of that and of the shape of its DAG.
 
     Numbers and ids are blanked, so that the run, the date or the threshold does not matter. The digest covers the whole
-    description, the edges, and of each stage its name and its operations, but not the numbers of tasks.
+    description, which stage reads which, and of each stage its name and its operations; not the numbers of tasks, nor
+    the edges that come from the times at which Spark jobs happened to start and end.
     """
     called = blank(" ".join(_called(application, jobs, dag).split()))
     # The digest of a stage covers its ancestors, so that the order of stages that run side by side does not matter.
     digests: list[str] = []
-    for stage, parents in zip(dag.stages, dag.parents, strict=True):
+    for stage, parents in zip(dag.stages, dag.reads, strict=True):
         digests.append(_digest([stage.shape, *sorted(digests[parent] for parent in parents)]))
     return f"{called[:LABEL_LENGTH].strip()} {_digest([called, *sorted(digests)])}"
 

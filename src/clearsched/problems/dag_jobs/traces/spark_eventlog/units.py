@@ -59,6 +59,7 @@ def jobs_of(
     Raises:
         AbsurdError: the application says what cannot be.
     """
+    slots: dict[float, dict[int, int]] = {}
     for key, jobs in group_jobs(application, kind).items():
         reason = _unusable(application, key, jobs)
         if reason is None:
@@ -72,7 +73,7 @@ def jobs_of(
         survived[UNFINISHED_PARTS] += sum(job.ended is None for job in jobs)
         survived[ELSEWHERE] += len({stage for stage, _ in dag.elsewhere})
         survived[IN_SEQUENCE] += dag.in_sequence
-        yield _job_of(application, jobs, dag, clock, survived)
+        yield _job_of(application, jobs, dag, clock, slots, survived)
 
 
 def _unusable(application: Application, key: Key, jobs: list[SparkJob]) -> str | None:
@@ -117,9 +118,18 @@ def _ran(application: Application, jobs: list[SparkJob]) -> list[int]:
     ]
 
 
-def _job_of(application: Application, jobs: list[SparkJob], dag: Dag, clock: Clock, survived: Counter[str]) -> Job:
+def _job_of(
+    application: Application,
+    jobs: list[SparkJob],
+    dag: Dag,
+    clock: Clock,
+    slots: dict[float, dict[int, int]],
+    survived: Counter[str],
+) -> Job:
+    """A job of the trace; `slots` (cores of a task -> executor -> tasks at once) is filled as cores are met."""
     cpus = [task_cpus(application, stage) for stage in dag.stages]
-    slots = {cpu: {executor: int(cores // cpu) for executor, cores in application.cores.items()} for cpu in set(cpus)}
+    for cpu in set(cpus) - slots.keys():
+        slots[cpu] = {executor: int(cores // cpu) for executor, cores in application.cores.items()}
     tables = [stage.table() for stage in dag.stages]
     waves, level = split_waves(tables, [slots[cpu] for cpu in cpus])
     level = 1 << (level.bit_length() - 1)

@@ -175,8 +175,9 @@ def _add_sequence(
         mine = set(own[job.id])
         entries = [position for position in own[job.id] if not parents[position] & mine]
         for position in entries:
-            implied = {parent for nearer in parents[position] for parent in parents[nearer]}
-            added = {parent for parent in waits if parent < position} - parents[position] - implied
+            wanted = {parent for parent in waits if parent < position} - parents[position]
+            # Few are wanted, but their readers may have thousands of parents each: those are not put together.
+            added = {parent for parent in wanted if not any(parent in parents[one] for one in parents[position])}
             parents[position] |= added
             count += bool(added)
     return count

@@ -732,7 +732,7 @@ def test_folder_of_applications(tmp_path: Path) -> None:
         ("blank", b"", "blank: no job in it that can be used: 1 empty files"),
         ("idle", text([app_start()]), "idle: no job in it that can be used: 1 logs without a Spark job"),
         ("failed", text([*two_stages()[:-1], end(0, "JobFailed")]), r"failed: no job .* used: 1 jobs that failed"),
-        ("bad.gz", b"\x1f\x8bnonsense", r"bad.gz: no job .* used: no Spark job at all"),
+        ("bad.gz", b"\x1f\x8bnonsense", r"bad.gz: no job .* used: 1 files whose compressed data is damaged"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:

@@ -115,6 +115,7 @@ class Source(NamedTuple):
     module: str  # with a function write(path, out, options, seed)
     summary: str  # in a clause
     settings: str = ""  # "module:class", the model of its section of `traces` in params
+    needs_path: bool = False  # it has no place of its own: traces.path must be given
 
 
 class Plot(NamedTuple):

@@ -30,6 +30,8 @@ TracesParams = derived(
     },
 )
 
+MixPart.needs_path = TracesParams.needs_path = frozenset(name for name, source in SOURCES.items() if source.needs_path)
+
 HeuristicsParams = derived(
     heuristics.HeuristicsParams,
     {entry.section: load(entry.settings) for entry in HEURISTICS.values() if entry.settings},

@@ -11,7 +11,6 @@ options, if it has any, are a model in `settings/sources.py`: the section `secti
 from __future__ import annotations
 
 import os
-from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +43,7 @@ SOURCES: Registry[Source] = Registry(
             f"{_ROOM}.spark_eventlog",
             "the event logs of a Spark cluster, read from path",
             f"{_SETTINGS}:SparkEventlogParams",
+            needs_path=True,
         ),
         Source(
             "alibaba-2018",
@@ -101,11 +101,42 @@ def _files(source: str, path: str | None) -> list[Path]:
     if path is None:
         own = embedded() if source == DEFAULT else None
         return [own] if own is not None else []
-    found = [Path(name) for name in glob(path, recursive=True)] if is_pattern(path) else [Path(path)]  # noqa: PTH207 (may be absolute)
+    found = matches(path) if is_pattern(path) and not exists(path) else [Path(path)]
     for there in found or [Path(path)]:
-        if not there.exists():
+        if not exists(there):
             raise ClearschedError(f"traces.path: {there}: no such file or folder")
     return [file for there in found for file in (there.rglob("*") if there.is_dir() else [there]) if file.is_file()]
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is such a file or folder; there is none of a name that no file can have."""
+    try:
+        return Path(path).exists()
+    except OSError:
+        return False
+
+
+def matches(pattern: str | Path) -> list[Path]:
+    """The files and folders that a pattern with `*`, `?` or `[...]` names, by name.
+
+    As in a shell, hidden ones are not meant. `**` stands for any depth; it does not go through links to folders, which
+    may lead in a circle.
+
+    Raises:
+        ClearschedError: the pattern has `**` beside other letters.
+    """
+    parts = Path(pattern).parts
+    fixed = next(place for place, part in enumerate(parts) if is_pattern(part))
+    base = Path(*parts[:fixed])
+    wanted = Path(*parts[fixed:])
+    try:
+        found = sorted(set(base.glob(str(wanted))))
+    except OSError as error:
+        raise ClearschedError(f"{pattern}: {error.strerror}") from None
+    except (ValueError, NotImplementedError) as error:
+        raise ClearschedError(f"{pattern}: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    hidden = any(part.startswith(".") for part in wanted.parts)
+    return [path for path in found if hidden or not any(part.startswith(".") for part in path.relative_to(base).parts)]
 
 
 def is_pattern(path: str | Path) -> bool:

@@ -12,15 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.sources import SOURCES, is_pattern, section_of
+from clearsched.problems.dag_jobs.sources import SOURCES, exists, is_pattern, section_of
 from clearsched.problems.dag_jobs.traces.mixing import mix
-from clearsched.problems.dag_jobs.traces.storage import read_trace
+from clearsched.problems.dag_jobs.traces.storage import TraceFile, convert, read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
 from clearsched.problems.dag_jobs.traces.trace import Trace
 from clearsched.registry import load as load_named
 
 if TYPE_CHECKING:
     from clearsched.section import Section
+
+MAX_SETTING = 10_000
+"""Characters of a value of --set."""
+
+MAX_SHOWN = 60
+"""Characters of a wrong setting that an error repeats."""
 
 
 def load(source: str, path: str | Path | None = None) -> Trace:
@@ -58,17 +64,19 @@ def write(source: str, path: Path | None, out: Path, options: Section | None, se
     Args:
         source: one of `SOURCES`.
         path: its file or folder; None for the source's own place.
-        out: Parquet file of schema `TRACE`.
+        out: file of schema `TRACE`: Arrow if its name ends in `.arrow`, else Parquet.
         options: its section of params, None for the defaults.
         seed: of what is drawn at random.
 
     Raises:
         ClearschedError: unknown source, or its files are missing or broken.
     """
-    if path is not None and not path.exists() and not is_pattern(path):
+    if path is not None and not exists(path) and not is_pattern(path):
         raise ClearschedError(f"{path}: no such file or folder (the path of source {source})")
     options = options if options is not None else options_of(source, {})
     summary: Summary = _module(source).write(path, out, options, seed)
+    if out.suffix == ".arrow" and not TraceFile(out).is_arrow:  # of a source that writes Parquet, piece by piece
+        convert(out, out)
     return summary
 
 
@@ -121,7 +129,13 @@ def options_of(source: str, values: dict[str, Any]) -> Section | None:
 
     section: type[Section] = load_named(SOURCES[source].settings)
     try:
-        return section.model_validate_json(json.dumps(values, default=str))  # as JSON: a list may be given for a tuple
+        text = json.dumps(values, default=str)  # as JSON: a list may be given for a tuple
+    except TypeError:
+        raise ClearschedError(
+            f"source {source}: a key that is no text (options: {', '.join(section.model_fields)})"
+        ) from None
+    try:
+        return section.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         option = ".".join(str(part) for part in first["loc"])
@@ -133,22 +147,29 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     """Options given as NAME=VALUE, the value in YAML, as in params.yaml; NAME may be nested: window.start_s=0.
 
     Raises:
-        ClearschedError: no `=`, or the value is no YAML.
+        ClearschedError: no `=`, the value is no YAML, or a name is that of a value and of a section.
     """
     import yaml
 
     values: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
+        told = setting if len(setting) <= MAX_SHOWN else f"{setting[:MAX_SHOWN]}..."
         if not equals or not name:
-            raise ClearschedError(f"--set {setting}: expected NAME=VALUE")
+            raise ClearschedError(f"--set {told}: expected NAME=VALUE")
+        if len(text) > MAX_SETTING:
+            raise ClearschedError(f"--set {told}: {len(text)} characters; a value has at most {MAX_SETTING}")
         try:
+            if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+                raise ClearschedError(f"--set {told}: no YAML value of its own: write it without *")
             value = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise ClearschedError(f"--set {setting}: {text} is no YAML value") from None
+        except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a day that is none, a number of many digits
+            raise ClearschedError(f"--set {told}: no YAML value") from None
         *outer, last = name.split(".")
         inner = values
         for part in outer:
             inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise ClearschedError(f"--set {told}: {part} is a value and a section")
         inner[last] = value
     return values

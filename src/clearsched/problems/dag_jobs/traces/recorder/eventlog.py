@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.traces.spark_eventlog.application import (
+from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
+from clearsched.problems.dag_jobs.traces.spark_eventlog.dag import connect
+from clearsched.problems.dag_jobs.traces.spark_eventlog.events import Event, NotAnEventError, from_dict, parse_line
+from clearsched.problems.dag_jobs.traces.spark_eventlog.records import (
     FINISH,
+    GROUP,
     LAUNCH,
     PARTITION,
     PROCESSOR,
     USED,
-    Application,
     SparkJob,
     Stage,
 )
-from clearsched.problems.dag_jobs.traces.spark_eventlog.dag import connect
-from clearsched.problems.dag_jobs.traces.spark_eventlog.events import Event, NotAnEventError, from_dict, parse_line
-from clearsched.problems.dag_jobs.traces.spark_eventlog.units import PROPERTY
 
 
 class TaskRun(NamedTuple):
@@ -94,7 +94,7 @@ def read_runs(events: Iterable[Event | Mapping[str, Any]]) -> dict[str, Run]:
             application.add(event)
     groups: dict[str, list[SparkJob]] = {}
     for job in application.jobs.values():
-        name = job.properties.get(PROPERTY["job-group"])
+        name = job.properties.get(GROUP)
         if name is not None:
             groups.setdefault(name, []).append(job)
     runs = {}

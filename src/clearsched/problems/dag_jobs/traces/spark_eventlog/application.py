@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from array import array
 from collections import Counter
-from dataclasses import dataclass, field
 
-import numpy as np
 from msgspec import UNSET
 
+from clearsched.problems.dag_jobs.traces.spark_eventlog.absurd import MAX_CORES, MAX_LONG, check
+from clearsched.problems.dag_jobs.traces.spark_eventlog.blanking import shape_of
+from clearsched.problems.dag_jobs.traces.spark_eventlog.checks import check_job, check_task, processor_ms
 from clearsched.problems.dag_jobs.traces.spark_eventlog.events import (
     ApplicationStart,
+    EnvironmentUpdate,
     Event,
     ExecutionEnd,
     ExecutionStart,
@@ -20,15 +20,11 @@ from clearsched.problems.dag_jobs.traces.spark_eventlog.events import (
     ExecutorRemoved,
     JobEnd,
     JobStart,
-    StageInfo,
+    ProfileAdded,
     TaskEnd,
 )
-
-NS_PER_MS = 1_000_000
-
-LAUNCH, FINISH, PROCESSOR, EXECUTOR, PARTITION, USED = range(6)
-"""Columns of the attempts of a stage: times in ms since the epoch, processor time in ms (-1: unknown), the executor,
-the partition, and whether it is the partition's first success, which is the one that counts."""
+from clearsched.problems.dag_jobs.traces.spark_eventlog.parents import derive_parents
+from clearsched.problems.dag_jobs.traces.spark_eventlog.records import EXECUTION, KEPT, ROOT, TASK_CPUS, SparkJob, Stage
 
 SPECULATIVE = "speculative copies of tasks"
 KILLED = "attempts at tasks that were killed"
@@ -39,80 +35,54 @@ DUPLICATE = "tasks that succeeded again, in a copy or another attempt at their s
 RETRIED = "attempts at stages after the first"
 LOST_EXECUTORS = "executors lost"
 STRAY = "tasks of stages that no Spark job listed"
+DERIVED = "stages whose parents were derived, since the log lacks them (Spark before 1.5)"
 
-GIVEN_BACK = re.compile("idle|killed by|decommission|finished|shut|command exited with code 0", re.IGNORECASE)
-"""Reasons of Spark and its cluster managers for the removal of an executor that is not a loss."""
-
-
-@dataclass(slots=True)
-class Stage:
-    """A stage as a Spark job listed it.
-
-    Attributes:
-        job: the Spark job that listed it first.
-        rdd: id of the dataset that it puts out.
-        num_tasks: its partitions.
-        shape: name and operations of the stage, without what differs from run to run.
-        attempts: six numbers an attempt at a task (`LAUNCH` and so on).
-        done: partitions that have succeeded.
-        to_driver: whether its output is known to go to the driver, not to another stage.
-        last_attempt: number of the latest attempt at the stage that had a task.
-        input_bytes: read from files, by the tasks that count.
-    """
-
-    id: int
-    job: int
-    rdd: int
-    num_tasks: int
-    parent_ids: list[int]
-    shape: str = ""
-    attempts: array[int] = field(default_factory=lambda: array("q"))
-    done: set[int | tuple[int, int]] = field(default_factory=set)
-    to_driver: bool = False
-    last_attempt: int = 0
-    input_bytes: int = 0
-
-    def table(self) -> np.ndarray:
-        """int64[attempts, 6]: all attempts at its tasks, in the order of their ends."""
-        return np.frombuffer(self.attempts, np.int64).reshape(-1, 6) if self.attempts else np.zeros((0, 6), np.int64)
-
-
-@dataclass(slots=True)
-class SparkJob:
-    """A Spark job: what one action, or one stage of an adaptive query, submitted.
-
-    Attributes:
-        started, ended: position of its events among the job events of the log; `ended` is None while it runs.
-        stage_ids: every stage that it listed, in increasing order.
-        properties: its local properties, which tell the SQL execution, the group and so on.
-    """
-
-    id: int
-    submitted_ms: int | None
-    started: int
-    stage_ids: list[int]
-    properties: dict[str, str | None]
-    ended: int | None = None
-    succeeded: bool = False
+GIVEN_BACK = re.compile(
+    r"\bidle\b|killed by driver|decommission|\bfinished\b|\bshut|explicit termination request"
+    r"|deleted by a user or the framework|exit(ed)?( with)?( exit)? (code|status):? 0\b",
+    re.IGNORECASE,
+)
+"""Reasons of Spark and its cluster managers for the removal of an executor that is not a loss. Being killed by YARN,
+for its memory or by a signal, is one."""
 
 
 class Application:
-    """Collects the events of one application. What was mended on the way is counted in `survived`."""
+    """Collects the events of one application. What was mended on the way is counted in `survived`.
+
+    Attributes:
+        id, attempt, started_ms: tell it from others; None, None, 0 until its start was read.
+        absurd: what in its log cannot be, None if there is nothing (`absurd.AbsurdError`).
+        cores: executor -> cores, where the log says so.
+        profiles: resource profile -> cores that its tasks ask for; `task_cpus` is what the configuration says.
+        running: SQL executions that have not ended.
+        descriptions: of SQL executions.
+        roots: SQL execution -> the one that it is a part of.
+    """
 
     def __init__(self) -> None:
         self.id: str | None = None
+        self.attempt: str | int | None = None
+        self.started_ms = 0
+        self.absurd: str | None = None
         self.jobs: dict[int, SparkJob] = {}
         self.stages: dict[int, Stage] = {}
-        self.cores: dict[int, int] = {}  # executor -> cores, where the log says so
-        self.running: set[int] = set()  # SQL executions
-        self.descriptions: dict[int, str] = {}  # of SQL executions
+        self.cores: dict[int, int] = {}
+        self.profiles: dict[int, float] = {}
+        self.task_cpus: str | None = None
+        self.running: set[int] = set()
+        self.descriptions: dict[int, str] = {}
+        self.roots: dict[int, int] = {}
         self.survived: Counter[str] = Counter()
         self._executors: dict[str, int] = {}
         self._lost: set[str] = set()
         self._position = 0
 
     def add(self, event: Event) -> None:
-        """Take in the next event."""
+        """Take in the next event.
+
+        Raises:
+            AbsurdError: it says what cannot be.
+        """
         if isinstance(event, TaskEnd):
             self._end_task(event)
         elif isinstance(event, JobStart):
@@ -120,17 +90,47 @@ class Application:
         elif isinstance(event, JobEnd):
             self._end_job(event)
         elif isinstance(event, ExecutorAdded):
+            check("an executor whose number of cores is", event.info.cores, 0, MAX_CORES)
             self.cores[self._executor(event.id)] = event.info.cores
         elif isinstance(event, ExecutorRemoved):
             if event.id not in self._lost and not GIVEN_BACK.search(event.reason):
                 self._lose(event.id)
         elif isinstance(event, ExecutionStart):
-            self.running.add(event.id)
-            self.descriptions[event.id] = event.description or ""
+            self._start_execution(event)
         elif isinstance(event, ExecutionEnd):
             self.running.discard(event.id)
+        elif isinstance(event, ProfileAdded):
+            if "cpus" in event.task:
+                self.profiles[event.id] = event.task["cpus"].amount
+        elif isinstance(event, EnvironmentUpdate):
+            self.task_cpus = event.get(TASK_CPUS)
         elif isinstance(event, ApplicationStart):
-            self.id = event.id
+            self.id, self.attempt, self.started_ms = event.id, event.attempt, event.started_ms
+
+    @property
+    def identity(self) -> tuple[str | None, str | int | None, int]:
+        """What two logs of the same run of an application have in common."""
+        return self.id, self.attempt, self.started_ms
+
+    def execution_of(self, job: SparkJob) -> int | None:
+        """The SQL execution that a Spark job is a part of: the outermost, where they are nested."""
+        execution = _number(job.properties.get(ROOT))
+        execution = _number(job.properties.get(EXECUTION)) if execution is None else execution
+        passed: list[int] = []
+        while execution is not None and execution not in passed:
+            passed.append(execution)
+            execution = self.roots.get(execution)
+        if execution is None:
+            return passed[-1] if passed else None
+        return min(passed[passed.index(execution) :])  # a root is its own root, or two are each other's
+
+    def _start_execution(self, event: ExecutionStart) -> None:
+        check("a SQL execution of id", event.id, -MAX_LONG, MAX_LONG)
+        self.running.add(event.id)
+        self.descriptions[event.id] = event.description or ""
+        if event.root is not None and event.root >= 0:
+            check("a SQL execution whose root is", event.root, 0, MAX_LONG)
+            self.roots[event.id] = event.root
 
     def _executor(self, name: str) -> int:
         return self._executors.setdefault(name, len(self._executors))
@@ -140,15 +140,25 @@ class Application:
         self.survived[LOST_EXECUTORS] += 1
 
     def _start_job(self, event: JobStart) -> None:
+        check_job(event)
         self._position += 1
-        submitted_ms = None if event.submitted_ms is UNSET else event.submitted_ms
+        submitted_ms = None if event.submitted_ms is UNSET or event.submitted_ms == -1 else event.submitted_ms
         stage_ids = sorted(info.id for info in event.stages)
-        self.jobs[event.id] = SparkJob(event.id, submitted_ms, self._position, stage_ids, event.properties or {})
+        properties = {name: value for name in KEPT if (value := (event.properties or {}).get(name)) is not None}
+        self.jobs[event.id] = SparkJob(event.id, submitted_ms, self._position, stage_ids, properties)
+        told = all(info.parent_ids is not None for info in event.stages)
+        derived = None if told else derive_parents(event.stages)
         for info in event.stages:
             if info.id not in self.stages:
+                parents = info.parent_ids
+                if parents is None:
+                    parents = (derived or {}).get(info.id, [])
+                    self.survived[DERIVED] += bool(parents)
                 # The first of the listed datasets is the one that the stage puts out.
                 rdd = info.rdds[0].id if info.rdds else -1 - info.id
-                self.stages[info.id] = Stage(info.id, event.id, rdd, info.num_tasks, info.parent_ids, shape_of(info))
+                stage = Stage(info.id, event.id, rdd, info.num_tasks, parents, shape_of(info), info.profile)
+                stage.parents_known = info.parent_ids is not None or derived is not None
+                self.stages[info.id] = stage
 
     def _end_job(self, event: JobEnd) -> None:
         self._position += 1
@@ -162,6 +172,7 @@ class Application:
             self.survived[STRAY] += 1
             return
         task = event.info
+        check_task(event)
         stage.to_driver = event.kind == "ResultTask"
         if event.attempt > stage.last_attempt:
             self.survived[RETRIED] += event.attempt - stage.last_attempt
@@ -182,16 +193,11 @@ class Application:
         else:
             self.survived[KILLED if reason == "TaskKilled" or task.killed else FAILED] += 1
         metrics = event.metrics
-        processor_ms = -1
-        if metrics is not None:
-            if metrics.run_ns is not UNSET:
-                processor_ms = round((metrics.deserialize_ns + metrics.run_ns) / NS_PER_MS)
-            if used and metrics.input is not None:
-                stage.input_bytes += metrics.input.bytes_read
+        if used and metrics is not None and metrics.input is not None:
+            stage.input_bytes += max(metrics.input.bytes_read, 0)
         partition = task.index if task.partition < 0 else task.partition
-        stage.attempts.extend(
-            (task.launch_ms, task.finish_ms, processor_ms, self._executor(task.executor), partition, used)
-        )
+        executor = self._executor(task.executor)
+        stage.attempts.extend((task.launch_ms, task.finish_ms, processor_ms(metrics), executor, partition, used))
 
     def _succeed(self, stage: Stage, event: TaskEnd) -> bool:
         """Whether a success is the first of its partition.
@@ -212,12 +218,6 @@ class Application:
         return is_first
 
 
-def shape_of(info: StageInfo) -> str:
-    """Name of a stage and the operations that made its datasets: the same in every run of the same code."""
-    operations = set()
-    for rdd in info.rdds:
-        try:
-            operations.add(str(json.loads(rdd.scope)["name"]) if rdd.scope else rdd.name)
-        except (ValueError, KeyError, TypeError):
-            operations.add(rdd.name)
-    return re.sub(r"\d+", "#", "; ".join([info.name, *sorted(operations)]))
+def _number(text: str | None) -> int | None:
+    """A number that stands in a property; None if it is none, or one of more digits than Spark counts."""
+    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -3,7 +3,10 @@
 The codec is told by the first bytes, not by the name: the name of a log that is being written ends in `.inprogress`,
 and names are changed. Spark writes `zstd` (since 3.0 the default), `lz4` and `snappy`; the latter two not in the
 standard frames of these formats but in those of the Java libraries lz4-java (`LZ4BlockOutputStream`) and snappy-java
-(`SnappyOutputStream`), which are unpacked here. A stream that was cut off gives what can be read and then ends.
+(`SnappyOutputStream`), which are unpacked here. A stream that was cut off or damaged gives what is
+readable up to there.
+
+However much a few bytes unpack to, a piece of at most some tens of MB is held in memory at once.
 """
 
 from __future__ import annotations
@@ -31,13 +34,25 @@ SNAPPY_JAVA = b"\x82SNAPPY\x00"
 SNAPPY_JAVA_HEADER_BYTES = 16  # the magic, then two version numbers of four bytes
 SNAPPY_FRAMED = b"\xff\x06\x00\x00sNaPpY"
 
-MAX_BLOCK_BYTES = 1 << 30
+MAX_BLOCK_BYTES = 1 << 26
+"""Longest block: twice the longest of lz4-java."""
+
 CHUNK_BYTES = 1 << 18
+PACKED_CHUNK_BYTES = 1 << 14
+"""That are unpacked at once: where one of them is damaged, the others are not lost."""
+
+ZSTD_CHUNK_BYTES = 1 << 11
+"""Four bytes of zstd may be 128 KiB of the same byte, so 2 KiB unpack to 64 MiB at most."""
+
 HEAD_BYTES = 16
 
 
 class CodecError(Exception):
     """Bytes that are not what the codec of the stream allows."""
+
+
+class CutOffError(CodecError):
+    """The stream ends before its end."""
 
 
 class _Stream(io.RawIOBase):
@@ -70,7 +85,7 @@ class _Stream(io.RawIOBase):
 def open_log(path: Path) -> tuple[IO[bytes], IO[bytes]]:
     """A stream of the log's plain bytes, and the file itself (its position tells the progress).
 
-    Reading the stream raises `CodecError` where the file is damaged.
+    Reading the stream raises `CodecError` where the file is damaged, `CutOffError` where it was cut off.
 
     Raises:
         ClearschedError: the file cannot be read.
@@ -104,79 +119,112 @@ def _guarded(blocks: Callable[[IO[bytes]], Iterator[bytes]], file: IO[bytes]) ->
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while chunk := file.read(CHUNK_BYTES):
+    while chunk := file.read(PACKED_CHUNK_BYTES):
         yield chunk
 
 
 def _zstd(file: IO[bytes]) -> Iterator[bytes]:
-    with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False) as stream:
-        while chunk := stream.read(CHUNK_BYTES):
-            yield chunk
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    between = True  # frames
+    while chunk := file.read(ZSTD_CHUNK_BYTES):
+        while chunk:
+            yield frame.decompress(chunk)
+            between, chunk = frame.eof, frame.unused_data
+            if between:  # another frame may follow
+                frame = zstandard.ZstdDecompressor().decompressobj()
+    if not between:
+        raise CutOffError("a zstd frame without its end")
 
 
 def _gzip(file: IO[bytes]) -> Iterator[bytes]:
     inflate = zlib.decompressobj(wbits=31)
-    for chunk in _chunks(file):
-        while chunk:
-            yield inflate.decompress(chunk)
-            chunk = inflate.unused_data
-            if inflate.eof:  # another member may follow
-                inflate = zlib.decompressobj(wbits=31)
+    between = True  # members
+    for piece in _chunks(file):
+        chunk, plain = piece, b""
+        while chunk or plain:
+            if between and not (chunk := chunk.lstrip(b"\0")):  # padding, as tapes have it
+                break
+            plain = inflate.decompress(chunk, CHUNK_BYTES)
+            yield plain
+            between, chunk = inflate.eof, inflate.unconsumed_tail
+            if between:  # another member may follow
+                chunk, inflate = inflate.unused_data, zlib.decompressobj(wbits=31)
+    if not between:
+        raise CutOffError("a gzip member without its end")
 
 
 def _lz4_frames(file: IO[bytes]) -> Iterator[bytes]:
     frame = lz4.frame.LZ4FrameDecompressor()
-    for chunk in _chunks(file):
-        while chunk:
-            yield frame.decompress(chunk)
-            chunk = frame.unused_data or b""
-            if frame.eof:
-                frame = lz4.frame.LZ4FrameDecompressor()
+    between = True  # frames
+    for piece in _chunks(file):
+        chunk = piece
+        while chunk or not frame.needs_input:
+            yield frame.decompress(chunk, CHUNK_BYTES)
+            between, chunk = frame.eof, b""
+            if between:  # another frame may follow
+                chunk, frame = frame.unused_data or b"", lz4.frame.LZ4FrameDecompressor()
+    if not between:
+        raise CutOffError("an LZ4 frame without its end")
 
 
 def _lz4_blocks(file: IO[bytes]) -> Iterator[bytes]:
-    while len(header := file.read(LZ4_BLOCK_HEADER.size)) == LZ4_BLOCK_HEADER.size:
+    while header := _header(file, LZ4_BLOCK_HEADER.size):
         magic, token, packed, plain, _ = LZ4_BLOCK_HEADER.unpack(header)
         method = token & 0xF0
         if magic != LZ4_BLOCK or method not in (LZ4_RAW, LZ4_COMPRESSED):
             raise CodecError("no LZ4 block where one is expected")
         if not (0 <= packed <= MAX_BLOCK_BYTES and 0 <= plain <= MAX_BLOCK_BYTES):
             raise CodecError("an LZ4 block of impossible length")
-        data = file.read(packed)
-        if len(data) < packed:
-            return
+        data = _exactly(file, packed)
         if plain:  # an empty block ends a stream; another may follow
             yield data if method == LZ4_RAW else lz4.block.decompress(data, uncompressed_size=plain)
 
 
 def _snappy_java(file: IO[bytes]) -> Iterator[bytes]:
     file.read(SNAPPY_JAVA_HEADER_BYTES)
-    while len(header := file.read(4)) == 4:
+    while header := _header(file, 4):
         if header == SNAPPY_JAVA[:4]:  # the header of a stream that was appended
             file.read(SNAPPY_JAVA_HEADER_BYTES - 4)
             continue
         length = int.from_bytes(header, "big")
         if length > MAX_BLOCK_BYTES:
             raise CodecError("a snappy block of impossible length")
-        data = file.read(length)
-        if len(data) < length:
-            return
-        yield _unsnappy(data)
+        yield _unsnappy(_exactly(file, length))
 
 
 def _snappy_frames(file: IO[bytes]) -> Iterator[bytes]:
     """The standard framing: chunks of type (1 byte), length (3 bytes), checksum (4 bytes, not verified) and data."""
-    while len(header := file.read(4)) == 4:
+    while header := _header(file, 4):
         kind, length = header[0], int.from_bytes(header[1:], "little")
-        data = file.read(length)
-        if len(data) < length:
-            return
+        data = _exactly(file, length)
         if kind == 0x00:
             yield _unsnappy(data[4:])
         elif kind == 0x01:
             yield data[4:]
         elif kind < 0x80:
             raise CodecError(f"a snappy chunk of unknown type {kind}")
+
+
+def _header(file: IO[bytes], length: int) -> bytes:
+    """The next bytes of a file; none at its end.
+
+    Raises:
+        CutOffError: there are some, but not so many.
+    """
+    data = file.read(length)
+    return data + _exactly(file, length - len(data)) if data else data
+
+
+def _exactly(file: IO[bytes], length: int) -> bytes:
+    """The next bytes of a file.
+
+    Raises:
+        CutOffError: there are not so many.
+    """
+    data = file.read(length)
+    if len(data) < length:
+        raise CutOffError("a block without its end")
+    return data
 
 
 def _unsnappy(data: bytes) -> bytes:

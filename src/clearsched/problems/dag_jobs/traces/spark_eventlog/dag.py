@@ -6,13 +6,15 @@ mapped to the stage that ran, by the id of the resilient distributed dataset (RD
 
 from __future__ import annotations
 
+import heapq
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from clearsched.problems.dag_jobs.traces.spark_eventlog.application import SparkJob, Stage
+from clearsched.problems.dag_jobs.traces.spark_eventlog.absurd import AbsurdError
+from clearsched.problems.dag_jobs.traces.spark_eventlog.records import SparkJob, Stage
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,14 @@ class Dag:
             numbers of stages differ from run to run (they come out of a hash set); datasets are made in the order of
             the query's plan.
         parents: of each stage, as positions in `stages`, increasing.
+        reads: those of them whose output the stage reads; the others are known from the times of a run only.
         elsewhere: (stage, parent) ids where the parent ran in none of the Spark jobs: its output was there before.
         in_sequence: edges that are known only from the order in which the Spark jobs were submitted.
     """
 
     stages: tuple[Stage, ...]
     parents: tuple[tuple[int, ...], ...]
+    reads: tuple[tuple[int, ...], ...]
     elsewhere: tuple[tuple[int, int], ...]
     in_sequence: int
 
@@ -53,10 +57,12 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
         stages: every stage that they list, by id.
         ran_ids: ids of those that ran.
         sequence: whether rule 3 holds.
+
+    Raises:
+        AbsurdError: stages wait for each other.
     """
     started = {job.id: job.started for job in jobs}
-    ran = [stages[stage_id] for stage_id in ran_ids]
-    ran.sort(key=lambda stage: (started[stage.job], stage.rdd, stage.id))
+    ran = _in_order([stages[stage_id] for stage_id in ran_ids], started)
     index = {stage.id: position for position, stage in enumerate(ran)}
     by_rdd = {stage.rdd: place for place, stage in reversed(list(enumerate(ran))) if not stage.to_driver}
     results = {job.id: max(index.keys() & set(job.stage_ids), default=None) for job in jobs}
@@ -66,6 +72,7 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
             readers[rdd].append(job)
 
     parents: list[set[int]] = []
+    reads: list[tuple[int, ...]] = []
     read: set[int] = set()
     elsewhere: list[tuple[int, int]] = []
     for position, stage in enumerate(ran):
@@ -76,10 +83,11 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
                 elsewhere.append((stage.id, parent_id))
             found |= known
         read |= found
+        reads.append(tuple(sorted(found - {position})))
         for parent in tuple(found):
             for job in readers[ran[parent].rdd]:
                 result = results[job.id]
-                if result is not None and _ended_before(job, started[stage.job]):
+                if result is not None and _ended_before(job, started[stage.job]) and index[result] < position:
                     found.add(index[result])
         found.discard(position)
         parents.append(found)
@@ -88,7 +96,32 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
         last = {job.id: index[result] for job in jobs if (result := results[job.id]) is not None}
         to_driver = {job: place for job, place in last.items() if ran[place].to_driver or place not in read}
         in_sequence = _add_sequence(jobs, ran, parents, to_driver)
-    return Dag(tuple(ran), tuple(tuple(sorted(found)) for found in parents), tuple(elsewhere), in_sequence)
+    every = tuple(tuple(sorted(found)) for found in parents)
+    return Dag(tuple(ran), every, tuple(reads), tuple(elsewhere), in_sequence)
+
+
+def _in_order(stages: Sequence[Stage], started: Mapping[int, int]) -> list[Stage]:
+    """The stages by their Spark jobs and datasets, but every one after its parents."""
+    ids = {stage.id for stage in stages}
+    parents = {stage.id: set(stage.parent_ids) & ids for stage in stages}
+    children: defaultdict[int, list[Stage]] = defaultdict(list)
+    for stage in stages:
+        for parent in parents[stage.id]:
+            children[parent].append(stage)
+    missing = {stage_id: len(found) for stage_id, found in parents.items()}
+    ready = [(started[stage.job], stage.rdd, stage.id, stage) for stage in stages if not missing[stage.id]]
+    heapq.heapify(ready)
+    ordered: list[Stage] = []
+    while ready:
+        ordered.append(heapq.heappop(ready)[-1])
+        for stage in children[ordered[-1].id]:
+            missing[stage.id] -= 1
+            if not missing[stage.id]:
+                heapq.heappush(ready, (started[stage.job], stage.rdd, stage.id, stage))
+    if len(ordered) < len(stages):
+        stuck = min(stage_id for stage_id, count in missing.items() if count)
+        raise AbsurdError(f"stage {stuck} and others that wait for each other")
+    return ordered
 
 
 def _ended_before(job: SparkJob, position: int) -> bool:
@@ -142,8 +175,9 @@ def _add_sequence(
         mine = set(own[job.id])
         entries = [position for position in own[job.id] if not parents[position] & mine]
         for position in entries:
-            implied = {parent for nearer in parents[position] for parent in parents[nearer]}
-            added = {parent for parent in waits if parent < position} - parents[position] - implied
+            wanted = {parent for parent in waits if parent < position} - parents[position]
+            # Few are wanted, but their readers may have thousands of parents each: those are not put together.
+            added = {parent for parent in wanted if not any(parent in parents[one] for one in parents[position])}
             parents[position] |= added
             count += bool(added)
     return count

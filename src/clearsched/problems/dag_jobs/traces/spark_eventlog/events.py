@@ -1,11 +1,10 @@
 """The events of a log that matter to a scheduler, read line by line.
 
 A log has one JSON object a line. Most of its bytes are events that are not needed and, in those that are, fields that
-are
-not: lines are skipped by how they begin, without parsing, and of the others only the fields below are taken out
+are not: lines are skipped by how they begin, without parsing, and of the others only the fields below are taken out
 (msgspec passes over the rest, several times faster than making objects of it).
 
-The names and meanings of the fields are those of Spark's `JsonProtocol`, versions 2.0 to 4.x; what some of them do not
+The names and meanings of the fields are those of Spark's `JsonProtocol`, versions 1.2 to 4.x; what some of them do not
 write has a default.
 """
 
@@ -17,6 +16,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
+from clearsched.problems.dag_jobs.traces.spark_eventlog.absurd import AbsurdError
+
 HEAD = b'{"Event":"'
 SQL = "org.apache.spark.sql.execution.ui."
 
@@ -26,27 +27,68 @@ class Event(msgspec.Struct, gc=False):
 
 
 class RddInfo(msgspec.Struct, gc=False):
-    """A resilient distributed dataset (RDD); `scope` is the operation that made it, as JSON in a string."""
+    """A resilient distributed dataset (RDD); `scope` is the operation that made it, as JSON in a string.
+
+    `parent_ids`, the datasets that it is computed from, is written since Spark 1.4.
+    """
 
     id: int = field(name="RDD ID")
     name: str = field(name="Name", default="")
     scope: str | None = field(name="Scope", default=None)
+    parent_ids: list[int] | None = field(name="Parent IDs", default=None)
 
 
 class StageInfo(msgspec.Struct):
-    """A stage as a Spark job lists it. The first dataset is the one that the stage puts out."""
+    """A stage as a Spark job lists it. The first dataset is the one that the stage puts out.
+
+    `parent_ids` is written since Spark 1.5, `profile` (of the resources that its tasks ask for) since 3.1.
+    """
 
     id: int = field(name="Stage ID")
     num_tasks: int = field(name="Number of Tasks")
     name: str = field(name="Stage Name", default="")
     rdds: list[RddInfo] = field(name="RDD Info", default_factory=list)
-    parent_ids: list[int] = field(name="Parent IDs", default_factory=list)
+    parent_ids: list[int] | None = field(name="Parent IDs", default=None)
+    profile: int = field(name="Resource Profile Id", default=0)
+
+
+class LogStart(Event):
+    """The first event of a log, but for those of Databricks."""
 
 
 class ApplicationStart(Event):
-    """An application begins."""
+    """An application begins, or another attempt at it (YARN)."""
 
     id: str | None = field(name="App ID", default=None)
+    attempt: str | int | None = field(name="App Attempt ID", default=None)
+    started_ms: int = field(name="Timestamp", default=0)
+
+
+class EnvironmentUpdate(Event):
+    """The configuration of an application: names and values, as an object or as pairs."""
+
+    spark: dict[str, Any] | list[Any] | None = field(name="Spark Properties", default=None)
+
+    def get(self, name: str) -> str | None:
+        """The value of a property, None if it is not set."""
+        pairs = self.spark.items() if isinstance(self.spark, dict) else self.spark or ()
+        for pair in pairs:
+            if isinstance(pair, list | tuple) and len(pair) == 2 and pair[0] == name:
+                return str(pair[1]) if isinstance(pair[1], str | float) else None
+        return None
+
+
+class Request(msgspec.Struct, gc=False):
+    """How much of a resource is asked for."""
+
+    amount: float = field(name="Amount", default=1.0)
+
+
+class ProfileAdded(Event):
+    """Resources that tasks of some stages ask for (Spark 3.1 and later); profile 0 is that of the configuration."""
+
+    id: int = field(name="Resource Profile Id")
+    task: dict[str, Request] = field(name="Task Resource Requests", default_factory=dict)
 
 
 class ExecutorInfo(msgspec.Struct, gc=False):
@@ -136,9 +178,13 @@ class TaskEnd(Event):
 
 
 class ExecutionStart(Event):
-    """The execution of a SQL query (or of an operation on data frames) begins."""
+    """The execution of a SQL query (or of an operation on data frames) begins.
+
+    A command that runs further queries is the root of their executions; Spark 3.4 and Databricks note it.
+    """
 
     id: int = field(name="executionId")
+    root: int | None = field(name="rootExecutionId", default=None)
     description: str | None = field(name="description", default=None)
 
 
@@ -155,7 +201,10 @@ class AnyEvent(msgspec.Struct, gc=False):
 
 
 KINDS: dict[str, type[Event]] = {
+    "SparkListenerLogStart": LogStart,
     "SparkListenerApplicationStart": ApplicationStart,
+    "SparkListenerEnvironmentUpdate": EnvironmentUpdate,
+    "SparkListenerResourceProfileAdded": ProfileAdded,
     "SparkListenerExecutorAdded": ExecutorAdded,
     "SparkListenerExecutorRemoved": ExecutorRemoved,
     "SparkListenerJobStart": JobStart,
@@ -180,6 +229,7 @@ def parse_line(line: bytes) -> Event | None:
 
     Raises:
         NotAnEventError: the line is no event.
+        AbsurdError: it has a number of more digits than JSON readers take.
     """
     if line.startswith(HEAD):
         decoder = DECODERS.get(line[len(HEAD) : line.find(b'"', len(HEAD))])
@@ -193,7 +243,11 @@ def parse_line(line: bytes) -> Event | None:
             return None
     try:
         return decoder.decode(line)
-    except BROKEN:
+    except BROKEN as error:
+        if "out of range" in str(error):  # msgspec's words for a number of hundreds of digits
+            raise AbsurdError(
+                f"a number of hundreds of digits{str(error).partition(' - ')[2].replace('at', ' at', 1)}"
+            ) from None
         raise NotAnEventError from None
 
 

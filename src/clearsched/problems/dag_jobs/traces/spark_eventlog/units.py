@@ -1,9 +1,7 @@
-"""From the Spark jobs of an application to the jobs of a trace: what belongs together, and the rows of its profile."""
+"""From the Spark jobs of an application to the jobs of a trace: which can be used, and the rows of their profiles."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,26 +10,20 @@ from typing import Any, Literal
 import numpy as np
 
 from clearsched.problems.dag_jobs.schemas import WAVES
-from clearsched.problems.dag_jobs.traces.spark_eventlog.application import (
-    FINISH,
-    LAUNCH,
-    PROCESSOR,
-    USED,
-    Application,
-    SparkJob,
-)
+from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
 from clearsched.problems.dag_jobs.traces.spark_eventlog.dag import Dag, connect
+from clearsched.problems.dag_jobs.traces.spark_eventlog.grouping import Key, Kind, group_jobs
+from clearsched.problems.dag_jobs.traces.spark_eventlog.records import FINISH, LAUNCH, PROCESSOR, USED, SparkJob
+from clearsched.problems.dag_jobs.traces.spark_eventlog.resources import task_cpus
+from clearsched.problems.dag_jobs.traces.spark_eventlog.templates import template_of
 from clearsched.problems.dag_jobs.traces.spark_eventlog.waves import split_waves
 
-Kind = Literal["sql-execution", "job-group", "application"]
 Clock = Literal["wall", "processor"]
-
-PROPERTY = {"sql-execution": "spark.sql.execution.id", "job-group": "spark.jobGroup.id"}
-"""The property of a Spark job that tells which job of the trace it is a part of."""
 
 FAILED = "jobs that failed"
 UNFINISHED = "jobs that the log's end cut off"
 NO_STAGE = "jobs without a finished stage"
+NO_PARENTS = "jobs whose log does not tell what their stages wait for (Spark before 1.5)"
 
 FAILED_PARTS = "Spark jobs left out of a job because they failed"
 UNFINISHED_PARTS = "Spark jobs left out of a job because the log's end cut them off"
@@ -40,8 +32,9 @@ ELSEWHERE = "stages whose input another job had computed (edge left out)"
 IN_SEQUENCE = "stages with an edge from the order of Spark jobs only"
 NO_PROCESSOR_TIME = "tasks without a processor time (wall clock taken)"
 NO_SUBMISSION = "jobs without a time of submission (launch of the first task taken)"
+BACKWARDS = "tasks that finish before their launch (1 ms taken)"
+TOO_LONG = "tasks of more than 24.8 days (24.8 days taken)"
 
-LABEL_LENGTH = 60
 MAX_MS = np.iinfo(np.int32).max
 
 
@@ -61,17 +54,18 @@ class Job:
 def jobs_of(
     application: Application, kind: Kind, clock: Clock, sequence: bool, skipped: Counter[str], survived: Counter[str]
 ) -> Iterator[Job]:
-    """The jobs of an application that can be used. The others are counted in `skipped`."""
-    groups: dict[tuple[str, object], list[SparkJob]] = {}
-    for job in application.jobs.values():
-        groups.setdefault(_key(job, kind), []).append(job)
-    for (part, name), jobs in groups.items():
-        running = part == "sql-execution" and int(str(name)) in application.running
-        reason = _unusable(jobs, running, kind)
+    """The jobs of an application that can be used. The others are counted in `skipped`.
+
+    Raises:
+        AbsurdError: the application says what cannot be.
+    """
+    slots: dict[float, dict[int, int]] = {}
+    for key, jobs in group_jobs(application, kind).items():
+        reason = _unusable(application, key, jobs)
         if reason is None:
             ran = _ran(application, jobs)
             dag = connect(jobs, application.stages, ran, sequence)
-            reason = None if dag.stages else NO_STAGE
+            reason = _unknown(dag)
         if reason is not None:
             skipped[reason] += 1
             continue
@@ -79,31 +73,29 @@ def jobs_of(
         survived[UNFINISHED_PARTS] += sum(job.ended is None for job in jobs)
         survived[ELSEWHERE] += len({stage for stage, _ in dag.elsewhere})
         survived[IN_SEQUENCE] += dag.in_sequence
-        yield _job_of(application, jobs, dag, clock, survived)
+        yield _job_of(application, jobs, dag, clock, slots, survived)
 
 
-def _key(job: SparkJob, kind: Kind) -> tuple[str, object]:
-    """What tells the jobs of a trace apart. A Spark job that is part of nothing is a job of its own."""
-    if kind == "application":
-        return kind, ""
-    name = job.properties.get(PROPERTY[kind])
-    if name is None or (kind == "sql-execution" and not name.isdecimal()):
-        return "spark-job", job.id
-    return kind, name
-
-
-def _unusable(jobs: list[SparkJob], running: bool, kind: Kind) -> str | None:
+def _unusable(application: Application, key: Key, jobs: list[SparkJob]) -> str | None:
     """Why a job cannot be used: it did not come to its end, or nothing of it did.
 
     Spark itself cancels parts of a query that turn out not to be needed, and an application goes on after a failure:
     what succeeded is used if the last Spark job did (of an application: if any did).
     """
-    if running and kind != "application":
+    kind, name = key
+    if kind == "sql-execution" and name in application.running:
         return UNFINISHED
     decisive = jobs if kind == "application" else jobs[-1:]
     if any(job.succeeded for job in decisive):
         return None
     return UNFINISHED if any(job.ended is None for job in decisive) else FAILED
+
+
+def _unknown(dag: Dag) -> str | None:
+    """Why the stages that ran are no job: there are none, or nobody knows what they wait for."""
+    if not dag.stages:
+        return NO_STAGE
+    return NO_PARENTS if len(dag.stages) > 1 and not all(stage.parents_known for stage in dag.stages) else None
 
 
 def _ran(application: Application, jobs: list[SparkJob]) -> list[int]:
@@ -126,11 +118,20 @@ def _ran(application: Application, jobs: list[SparkJob]) -> list[int]:
     ]
 
 
-def _job_of(application: Application, jobs: list[SparkJob], dag: Dag, clock: Clock, survived: Counter[str]) -> Job:
-    cpu = _task_cpus(jobs[0])
-    slots = {executor: int(cores // cpu) for executor, cores in application.cores.items()}
+def _job_of(
+    application: Application,
+    jobs: list[SparkJob],
+    dag: Dag,
+    clock: Clock,
+    slots: dict[float, dict[int, int]],
+    survived: Counter[str],
+) -> Job:
+    """A job of the trace; `slots` (cores of a task -> executor -> tasks at once) is filled as cores are met."""
+    cpus = [task_cpus(application, stage) for stage in dag.stages]
+    for cpu in set(cpus) - slots.keys():
+        slots[cpu] = {executor: int(cores // cpu) for executor, cores in application.cores.items()}
     tables = [stage.table() for stage in dag.stages]
-    waves, level = split_waves(tables, slots)
+    waves, level = split_waves(tables, [slots[cpu] for cpu in cpus])
     level = 1 << (level.bit_length() - 1)
     query, size = template_of(application, jobs, dag), size_of(sum(stage.input_bytes for stage in dag.stages))
     rows = []
@@ -150,7 +151,7 @@ def _job_of(application: Application, jobs: list[SparkJob], dag: Dag, clock: Clo
                     {"wave": name, "level": level, "duration_ms": np.sort(durations[wave == code])}
                     for code, name in enumerate(WAVES)
                 ],
-                "cpu": cpu,
+                "cpu": cpus[number],
             }
         )
     arrived_ms = jobs[0].submitted_ms
@@ -167,39 +168,9 @@ def durations_ms(attempts: np.ndarray, clock: Clock, survived: Counter[str]) -> 
         known = attempts[:, PROCESSOR] >= 0
         survived[NO_PROCESSOR_TIME] += int((~known).sum())
         durations = np.where(known, attempts[:, PROCESSOR], durations)
+    survived[BACKWARDS] += int((durations < 0).sum())
+    survived[TOO_LONG] += int((durations > MAX_MS).sum())
     return np.clip(durations, 1, MAX_MS).astype(np.int32)
-
-
-def _task_cpus(job: SparkJob) -> float:
-    """Cores that a task asks for (`spark.task.cpus`)."""
-    try:
-        return max(float(job.properties.get("spark.task.cpus") or 1), 1.0)
-    except ValueError:
-        return 1.0
-
-
-def template_of(application: Application, jobs: list[SparkJob], dag: Dag) -> str:
-    """A name that jobs of the same code share: what it is called, and a digest of that and of the shape of its DAG.
-
-    It is called by the description that the user or Spark's SQL gave it, else by the call that submitted it, without
-    numbers, so that the run, the date or the threshold does not matter. The digest covers the whole description, the
-    edges, and of each stage its name and its operations, but not the numbers of tasks.
-    """
-    first = jobs[0].properties
-    execution = first.get(PROPERTY["sql-execution"]) or ""
-    described = application.descriptions.get(int(execution), "") if execution.isdecimal() else ""
-    called = first.get("spark.job.description") or described or dag.stages[-1].shape.split(";")[0]
-    called = re.sub(r"\d+", "#", " ".join(called.split()))
-    # The digest of a stage covers its ancestors, so that the order of stages that run side by side does not matter.
-    digests: list[str] = []
-    for stage, parents in zip(dag.stages, dag.parents, strict=True):
-        digests.append(_digest([stage.shape, *sorted(digests[parent] for parent in parents)]))
-    digest = _digest([called, *sorted(digests)])
-    return f"{called[:LABEL_LENGTH].strip()} {digest}"
-
-
-def _digest(words: list[str]) -> str:
-    return hashlib.sha256("\n".join(words).encode(errors="replace")).hexdigest()[:8]
 
 
 def size_of(input_bytes: int) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import output_file, output_folder
 from clearsched.cli.options import OutFolder, print_json
 
 
@@ -29,14 +30,23 @@ def simulate(
     policy: Annotated[str, typer.Option(help="fifo, sjf_cp, fair, ..., or the file of a student or teacher.")],
     durations: Annotated[Durations, typer.Option(help="Draw task durations, or take their mean.")] = Durations.sampled,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the drawn durations.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="File to write the answer to, JSON; else it is printed.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=output_file, metavar="FILE", help="File to write the answer to, JSON; else it is printed."),
+    ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Folder to write every task, decision and job to, Parquet."),
+        typer.Option(
+            parser=output_folder, metavar="FOLDER", help="Folder to write every task, decision and job to, Parquet."
+        ),
     ] = None,
     chrome: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File to write a Chrome trace to, JSON: open it at ui.perfetto.dev."),
+        typer.Option(
+            parser=output_file,
+            metavar="FILE",
+            help="File to write a Chrome trace to, JSON: open it at ui.perfetto.dev.",
+        ),
     ] = None,
 ) -> None:
     """Simulate one episode; the answer has completion_ms, makespan_ms, avg_jct_ms, num_decisions and num_tasks."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from clearsched.cli.commands import App, Command, output_folder
 from clearsched.cli.options import OutFile, OutFolder, ParamsFile, TraceFile, print_json, print_table
 from clearsched.errors import ClearschedError
 
-app = typer.Typer(name="traces", help="Where jobs come from.", no_args_is_help=True)
+app = App(name="traces", help="Where jobs come from.", no_args_is_help=True)
 
 
 class Clock(StrEnum):
@@ -26,7 +26,7 @@ SOURCES = "SOURCES"
 """Stands for the names of the sources in a help text until somebody asks for it (`NamesSources`)."""
 
 
-class NamesSources(TyperCommand):
+class NamesSources(Command):
     """A command whose help names the sources; they are not imported before, so that every command starts fast."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -162,7 +162,12 @@ def record_tpch(
         int | None, typer.Option(min=1, help="Timed runs of each query; by default fewer for larger data.")
     ] = None,
     work: Annotated[
-        Path, typer.Option(help="Folder for generated data and event logs, several GB; kept, so that it can go on.")
+        Path,
+        typer.Option(
+            parser=output_folder,
+            metavar="FOLDER",
+            help="Folder for generated data and event logs, several GB; kept, so that it can go on.",
+        ),
     ] = Path("data/downloads/spark-work"),
     query: Annotated[
         list[int] | None, typer.Option(min=1, max=22, help="A query's number; give it once for each. Default: all 22.")

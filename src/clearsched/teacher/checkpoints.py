@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from clearsched.errors import ClearschedError
-from clearsched.files import atomic_path, digest_bytes, read_json, write_json
+from clearsched.files import digest_bytes, read_json, write_bytes, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
 from clearsched.teacher.policy import TeacherPolicy
@@ -35,8 +35,7 @@ def save_checkpoint(
         facts: further entries of the JSON file: validation results, provenance.
     """
     weights = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(weights)
+    write_bytes(path, weights)
     description = {
         "format": FORMAT,
         "kind": "teacher",

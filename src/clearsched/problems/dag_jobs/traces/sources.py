@@ -11,13 +11,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearsched.documents import parse_yaml
 from clearsched.errors import ClearschedError
+from clearsched.files import check_file, check_inputs, told
 from clearsched.problems.dag_jobs.sources import SOURCES, is_pattern, section_of
 from clearsched.problems.dag_jobs.traces.mixing import mix
 from clearsched.problems.dag_jobs.traces.storage import read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
 from clearsched.problems.dag_jobs.traces.trace import Trace
 from clearsched.registry import load as load_named
+from clearsched.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from clearsched.section import Section
@@ -67,6 +70,7 @@ def write(source: str, path: Path | None, out: Path, options: Section | None, se
     """
     if path is not None and not path.exists() and not is_pattern(path):
         raise ClearschedError(f"{path}: no such file or folder (the path of source {source})")
+    check_inputs(out, [path] if path is not None else [])
     options = options if options is not None else options_of(source, {})
     summary: Summary = _module(source).write(path, out, options, seed)
     return summary
@@ -96,11 +100,12 @@ def _options(traces: Any, source: str) -> Section | None:
 
 def _write_mix(traces: Any, out: Path) -> Summary:
     """Each source into a file of its own, and these into one."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".mix-") as folder:
+    check_file(out)
+    check_inputs(out, [part.path for part in traces.mix if part.path is not None])
+    with told(out), temporary_folder(out) as folder:
         parts = []
         for index, part in enumerate(traces.mix):
-            file = Path(folder) / f"{index}.parquet"
+            file = folder / f"{index}.parquet"
             path = None if part.path is None else Path(part.path)
             write(part.source, path, file, _options(traces, part.source), traces.seed)
             parts.append((file, part.weight))
@@ -135,20 +140,20 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     Raises:
         ClearschedError: no `=`, or the value is no YAML.
     """
-    import yaml
-
     values: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not name:
             raise ClearschedError(f"--set {setting}: expected NAME=VALUE")
         try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise ClearschedError(f"--set {setting}: {text} is no YAML value") from None
+            value = parse_yaml(text, f"--set {name}")
+        except ClearschedError as error:
+            raise ClearschedError(f"{error}: {text[:60]} is no YAML value") from None
         *outer, last = name.split(".")
         inner = values
         for part in outer:
             inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise ClearschedError(f"--set {setting[:60]}: {part} is a value and a section")
         inner[last] = value
     return values

@@ -51,7 +51,7 @@ def draw_trace(measures: Measures) -> style.Drawing:
     if not applies(measures):
         raise ClearschedError(f"{measures.path}: has no arrival times: its source does not know when jobs came")
     known = np.isfinite(measures.arrival_s)
-    return _draw(measures.arrival_s[known], measures.work_s[known], measures.source or "trace")
+    return _draw(measures.arrival_s[known], measures.work_s[known], style.plain(measures.source) or "trace")
 
 
 def applies(measures: Measures) -> bool:

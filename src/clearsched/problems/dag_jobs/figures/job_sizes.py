@@ -76,7 +76,7 @@ def draw_trace(measures: Measures) -> style.Drawing:
         if len(lines) > 1:
             axes.legend(loc="lower left", bbox_to_anchor=(0.0, 0.97), ncols=len(lines))
         style.grid(axes, "both")
-    source = measures.source or "trace"
+    source = style.plain(measures.source) or "trace"
     figure.suptitle(
         f"{len(measures.stages):,} jobs of {source}, {len(measures.stage_tasks):,} stages",
         x=0.01, ha="left", fontsize=9.5,

@@ -72,6 +72,14 @@ def test_jobs_that_fit_are_drawn_beside_those_that_do_not(tmp_path: Path) -> Non
     assert told.startswith("1 of 4 jobs have over 40 stages or 10 in a chain; 1 of 3 looked at")
 
 
+def test_jobs_without_edges_are_drawn_where_none_with_edges_fits(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_trace(path, toy_trace([[stage(1)], wide(20), [stage(1)]]))
+    shown, told = choose(measure(path))
+    assert [(job.query, job.whole) for job in shown] == [("q0", True), ("q2", True), ("q1", False)]
+    assert told.startswith("1 of 3 looked at have over 7 side by side")
+
+
 def test_enough_that_fit_leave_no_room_and_it_is_said(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     write_trace(path, toy_trace([*(chain(2 + place % 5) for place in range(COUNT)), wide(60)]))
@@ -99,7 +107,7 @@ def test_nothing_is_said_where_all_fit(tmp_path: Path) -> None:
 def test_every_shape_of_every_source_is_drawn(tmp_path: Path, source: str, options: dict[str, Any]) -> None:
     path = tmp_path / "t.parquet"
     write(source, None, path, options_of(source, options), 1)
-    written = figures.draw_trace(path, tmp_path / "out", dpi=50)
+    written = figures.draw_trace(path, tmp_path / "out", ["dag_gallery"], dpi=50)
     assert {file.suffix for file in written} == {".svg", ".png", ".csv"}
     assert "note" not in table(tmp_path / "out" / "dag_gallery.csv")[0]
 

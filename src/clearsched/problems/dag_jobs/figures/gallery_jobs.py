@@ -84,19 +84,21 @@ def choose(measures: Measures) -> tuple[list[Shown], str]:
     """At most `COUNT` jobs of different queries, spread over the numbers of stages, small ones first; and what is to be
     said of those that do not fit, empty where all do.
 
-    Jobs with edges come first, if any has. Where fewer than `COUNT` fit, larger ones are shown by layers.
+    Jobs without edges are shown where none with edges fits, larger ones by layers where fewer than `COUNT` fit.
     """
     fits = (measures.stages <= MOST_STAGES) & (measures.depth <= MOST_LAYERS)
-    with_edges = fits & (measures.depth > 1)
-    tables = _tables(measures, np.flatnonzero(with_edges if with_edges.any() else fits), CANDIDATES)
     found: dict[str, Shown] = {}
     wide: list[pa.Table] = []
-    for table in tables:
-        layout = lay_out(table["parents"].to_pylist())
-        if layout.height < MOST_SLOTS:
-            found.setdefault(table["query"][0].as_py(), _whole(table, layout))
-        else:
-            wide.append(table)
+    looked_at = 0
+    for some in (fits & (measures.depth > 1), fits & (measures.depth == 1)):
+        tables = [] if found else _tables(measures, np.flatnonzero(some), CANDIDATES)
+        looked_at += len(tables)
+        for table in tables:
+            layout = lay_out(table["parents"].to_pylist())
+            if layout.height < MOST_SLOTS:
+                found.setdefault(table["query"][0].as_py(), _whole(table, layout))
+            else:
+                wide.append(table)
     dozen = _spread_out(list(found.values()), COUNT)
     large: dict[str, Shown] = {}
     if len(dozen) < COUNT:
@@ -104,7 +106,7 @@ def choose(measures: Measures) -> tuple[list[Shown], str]:
             if table["query"][0].as_py() not in found:
                 large.setdefault(table["query"][0].as_py(), _by_layers(table))
     dozen += _spread_out(list(large.values()), COUNT - len(dozen))
-    return sorted(dozen, key=_rank), _left_out(int((~fits).sum()), len(fits), len(wide), len(tables), dozen)
+    return sorted(dozen, key=_rank), _left_out(int((~fits).sum()), len(fits), len(wide), looked_at, dozen)
 
 
 def _rank(job: Shown) -> tuple[Any, ...]:

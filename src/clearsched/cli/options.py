@@ -9,6 +9,10 @@ import typer
 
 from clearsched.cli.commands import output_file, output_folder
 
+MOST_SEED = 2**63 - 1
+MOST_EXECUTORS = 1_000_000
+"""As the simulator's: each takes memory."""
+
 ParamsFile = Annotated[
     Path, typer.Option("--params", help="The stage's own params file, results/<scenario>/params/<stage>.json.")
 ]

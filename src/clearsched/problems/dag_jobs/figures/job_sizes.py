@@ -63,7 +63,7 @@ def draw_trace(measures: Measures) -> style.Drawing:
             rows += [
                 [name, "above" if tail else "up to", a, b] for a, b in zip(x.tolist(), share.tolist(), strict=True)
             ]
-        if not any(len(line.get_xdata()) for line in axes.lines):
+        if not any(np.size(line.get_xdata()) for line in axes.lines):
             axes.text(0.5, 0.5, "no value above 0", ha="center", va="center", transform=axes.transAxes)
             axes.set(xlabel=label, xticks=[], yticks=[])
             continue

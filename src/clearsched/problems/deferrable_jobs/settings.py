@@ -55,7 +55,7 @@ class TracesParams(Section):
 
     source: str  # one of the registry, with a section each (sections.py)
     path: str | None = Field(None, description="no source of this problem reads a file: leave it empty")
-    seed: int = Field(1, ge=0, lt=2**63, description="seed of the generated jobs")
+    seed: int = Field(1, ge=0, lt=2**32, description="seed of the generated jobs")
 
 
 class EpisodesParams(Section):

@@ -38,7 +38,7 @@ ROWS = "M1,2,j,1,Terminated,100,110,100,0.39\n" * 50
 
 def run(*arguments: str | Path, cwd: Path, **streams: Any) -> subprocess.CompletedProcess[str]:
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
-    return subprocess.run([*PROGRAM, *map(str, arguments)], text=True, cwd=cwd, check=False, timeout=120, **streams)
+    return subprocess.run([*PROGRAM, *map(str, arguments)], text=True, cwd=cwd, check=False, timeout=900, **streams)
 
 
 def traced(folder: Path) -> Path:

@@ -11,12 +11,17 @@ PIP_INSTALL = pip install --quiet --disable-pip-version-check --constraint const
 # Two test processes at once; the tests of one file stay together, since they share what they computed.
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
+# Snakemake frees the folder when it ends, however it ends, but not when it is killed outright.
+LOCKED = if ls .snakemake/locks/* >/dev/null 2>&1; then \
+	echo "make: the folder is locked: another run is using it, or one was killed (kill -9, power cut);" \
+		"if no other is at work: .venv/bin/snakemake --unlock, then make again: it goes on where it was" >&2; fi
+
 .DEFAULT_GOAL := run
 .DELETE_ON_ERROR:
-.PHONY: run report test lint format typecheck params sync bench clean clean-all constraints help install install-dev
+.PHONY: run report test lint format typecheck audit params sync bench clean clean-all constraints help install install-dev
 
 run: install  ## install, run everything, print the comparison table (default)
-	@snakemake --cores all
+	@snakemake --cores all || { code=$$?; $(LOCKED); exit $$code; }
 	@$(MAKE) --no-print-directory report
 	@echo
 	@clearsched evaluation show $(RESULTS)/evaluation
@@ -44,6 +49,9 @@ format: install-dev  ## put the code into that style
 
 typecheck: install-dev  ## check types: mypy
 	@mypy
+
+audit: install  ## known vulnerabilities of what is pinned (ADVISORIES=folder or zip of OSV files), licences of it all
+	@python tools/audit.py $(if $(ADVISORIES),--advisories $(ADVISORIES))
 
 params: install  ## write params.yaml, its schema, docs/params.md and dvc.yaml from the models and registries
 	@clearsched params default --out params.yaml

@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.traces import Trace, tpch_decima
 
 ROOT = Path(__file__).parents[1]
+
+# No test tells how fast the machine is that it runs on: hypothesis would fail an example that takes 200 ms.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ HEAVY = (
 PROGRAM = [sys.executable, "-c", "from clearsched.cli import main; main()"]
 
 
-def run(*arguments: str, cwd: Path | None = None, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, cwd: Path | None = None, timeout_s: float = 900) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=timeout_s, cwd=cwd)
 
 

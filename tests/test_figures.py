@@ -422,16 +422,6 @@ def test_data_without_a_picture_gives_a_page_that_says_why(tmp_path: Path) -> No
     assert row["note"] == "No student decides by a list of rules. There are: boosted trees."
 
 
-def test_jobs_too_large_for_the_gallery_are_told_and_stop_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "traces" / "trace.parquet"
-    write_trace(path, toy_trace([[stage(1) for _ in range(dag_gallery.MOST_STAGES + 1)]]))
-    figures.draw("dag_gallery", tmp_path, {"figures": {"dpi": 60}})
-    (row,) = table(tmp_path / "figures" / "dag_gallery.csv")
-    assert "every job is too large to draw" in row["note"]
-    with pytest.raises(ClearschedError, match="too large to draw"):
-        figures.draw_trace(path, tmp_path / "out", ["dag_gallery"])
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_missing_results_are_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(ClearschedError, match="no such file") as caught:

@@ -13,6 +13,7 @@ SETTINGS = "settings of a stage or problem"
 FLOORS = (
     ("clearsched", "clearsched.registration"),
     ("clearsched.errors",),
+    ("clearsched.documents", "clearsched.temporary"),
     ("clearsched.files", "clearsched.layout"),
     ("clearsched.imports",),
     ("clearsched.section",),

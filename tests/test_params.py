@@ -63,7 +63,10 @@ def complaint(text: str, tmp_path: Path) -> str:
         ("teacher: {clone: {learning_rate: 1e-3}}", ["teacher.clone.learning_rate", "it is text: write 0.001"]),
         ("workload: {executors: 2.5}", ["workload.executors: 2.5", "whole number >= 1"]),
         ("workload: {executors: true}", ["workload.executors: true", "whole number >= 1"]),
-        ("workload: {mean_interarrival_s: -1}", ["workload.mean_interarrival_s: -1", "number > 0 or empty"]),
+        (
+            "workload: {mean_interarrival_s: -1}",
+            ["workload.mean_interarrival_s: -1", "number > 0, <= 1000000000 or"],
+        ),
         (
             "traces: {source: tpch-decimal}",
             ['traces.source: "tpch-decimal"', "one of tpch-spark, tpch-decima", "nearest"],

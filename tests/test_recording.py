@@ -334,7 +334,7 @@ def test_what_cannot_be_written_is_told(by_hand: Recording, tmp_path: Path) -> N
         write_parquet(by_hand, tmp_path / "file")
     with pytest.raises(ClearschedError, match="is a folder"):
         write_chrome_trace(by_hand, tmp_path)
-    with pytest.raises(ClearschedError, match="cannot be written"):
+    with pytest.raises(ClearschedError, match="is a file"):
         write_chrome_trace(by_hand, tmp_path / "file" / "trace.json")
 
 

@@ -415,7 +415,7 @@ def test_a_broken_params_file_ends_in_one_line(text: str, tmp_path: Path) -> Non
 def test_lint_has_one_thing_to_say() -> None:
     """Snakemake wants a conda environment or container for each rule; ours is the pinned environment of `make`."""
     command = [sys.executable, "-m", "snakemake", "--lint"]
-    answer = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, timeout=120)
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, timeout=900)
     lints = set(re.findall(r"^    \* (.*?):?$", answer.stdout + answer.stderr, re.MULTILINE))
     assert lints == {"Specify a conda environment or container for each rule."}
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from clearsched import __version__
+from clearsched.documents import read_json as read_json  # what is written here is read with it
 from clearsched.errors import ClearschedError
+from clearsched.temporary import temporary_file
 
 DOWNLOADS = Path("data/downloads")
 """Where fetched data sets are kept, from the folder that a command runs in."""
@@ -25,48 +28,129 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` when the block succeeds, delete it when it fails.
 
     The temporary file keeps the suffix of `path`, since writers such as matplotlib choose the format by it.
+
+    Raises:
+        ClearschedError: nothing can be written there (`check_file`), or the disk refuses it; `path` is as it was.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    check_file(path)
+    with told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_file(path.parent, path.suffix) as temporary:
+            yield temporary
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            temporary.replace(path)
+
+
+@contextmanager
+def told(path: str | Path) -> Iterator[None]:
+    """What the system refuses in the block, which writes `path`, is an error of one line.
+
+    Raises:
+        ClearschedError: the disk is full, the folder unwritable, the name too long, ...
+    """
     try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        # Arrow puts words of its own around those of the system.
+        reason = os.strerror(error.errno) if error.errno else (str(error).splitlines() or [type(error).__name__])[0]
+        raise ClearschedError(f"{_named(path)}: cannot be written: {reason}") from None
+
+
+def make_folder(path: str | Path) -> Path:
+    """A folder, made with those above it if it is not there.
+
+    Raises:
+        ClearschedError: it cannot be made.
+    """
+    check_folder(path)
+    with told(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+    return Path(path)
+
+
+def check_file(path: str | Path) -> None:
+    """Tell before the work what would keep a file from being written after it.
+
+    Raises:
+        ClearschedError: `path` is a folder, a device, write-protected or too long, or lies where nothing can be made.
+    """
+    path = Path(path)
+    with told(path):
+        found = _found(path)
+    if found is not None:
+        if stat.S_ISDIR(found.st_mode):
+            raise ClearschedError(f"{_named(path)}: is a folder: the name of a file expected")
+        if not stat.S_ISREG(found.st_mode):
+            raise ClearschedError(f"{_named(path)}: is a device or a pipe: the name of a file expected")
+        if not os.access(path, os.W_OK):
+            raise ClearschedError(f"{_named(path)}: is write-protected")
+    check_folder(path.parent)
+
+
+def check_folder(path: str | Path) -> None:
+    """Tell before the work what would keep a folder from being made, or from being written to.
+
+    Raises:
+        ClearschedError: `path`, or what lies above it, is no folder or unwritable.
+    """
+    path = Path(path)
+    for place in (path, *path.parents):
+        with told(path):
+            found = _found(place)
+        if found is None:
+            continue
+        if not stat.S_ISDIR(found.st_mode):
+            below = "" if place == path else f"{_named(place)} "
+            raise ClearschedError(f"{_named(path)}: {below}is a file: a folder expected")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise ClearschedError(f"{_named(path)}: no permission to write to {_named(place)}")
+        return
+
+
+def check_inputs(out: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Refuse to write over what is read.
+
+    Raises:
+        ClearschedError: `out` is one of the `inputs`, by whatever name.
+    """
+    for path in inputs:
+        with contextlib.suppress(OSError, ValueError):
+            if Path(out).samefile(path):
+                raise ClearschedError(f"{_named(out)}: is what is read: write to another place")
+
+
+def _found(path: Path) -> os.stat_result | None:
+    """What is there, links followed; None if nothing, or if a link leads nowhere."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):  # below a file: the file itself is told of when it is come to
+        return None
+
+
+def _named(path: str | Path) -> str:
+    """A path for a line: one that is far too long is cut."""
+    text = str(path)
+    return text if len(text) <= 300 else f"{text[:150]}...{text[-100:]}"
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write UTF-8 text atomically."""
+    """Write UTF-8 text atomically; what no text can hold, such as bytes of a file name, as its escape."""
     with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write bytes atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def write_json(path: str | Path, value: Any) -> None:
     """Write JSON atomically, indented, keys in the order given, with a final newline."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-
-
-def read_json(path: str | Path) -> Any:
-    """Read JSON.
-
-    Raises:
-        ClearschedError: the file is missing or is not JSON.
-    """
-    path = Path(path)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ClearschedError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ClearschedError(f"{path}: cannot be read: {error}") from None
-    except json.JSONDecodeError as error:
-        raise ClearschedError(f"{path}: line {error.lineno}: not valid JSON: {error.msg}") from None
 
 
 def digest_bytes(data: bytes) -> str:

@@ -36,6 +36,12 @@ wildcard_constraints:
 or_exit(check_targets, sys.argv[1:], SCENARIOS)
 
 
+onstart:
+    # What killed processes left half written below the results; of a run at work nothing is taken.
+    for scenario in SCENARIOS:
+        sweep(Path("results") / scenario, deep=True)
+
+
 for STAGE in STAGES:
 
     rule:

@@ -6,7 +6,9 @@ the package it calls.
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from typing import Any
 
 import typer
 
@@ -26,9 +28,10 @@ from clearsched.cli import (
     teacher,
     traces,
 )
+from clearsched.cli.commands import App, one_line, open_streams, unwritten
 from clearsched.errors import ClearschedError
 
-app = typer.Typer(
+app = App(
     name="clearsched",
     help="Learn a cluster scheduler, then read it.",
     no_args_is_help=True,
@@ -70,9 +73,31 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    """Run the command line; a user's mistake is one line on stderr and exit code 2, and so is what the machine lacks.
+
+    Who reads standard output may stop when it has enough (`| head`): that is no fault.
+    """
+    open_streams()
+    code: Any = 0
+    failed: OSError | None = None
     try:
         app()
+    except SystemExit as stop:
+        code = 0 if isinstance(stop.__context__, BrokenPipeError) else stop.code  # typer makes it 1
     except ClearschedError as error:
-        print(f"clearsched: {error}", file=sys.stderr)
-        sys.exit(2)
+        code = _fail(str(error))
+    except MemoryError:
+        code = _fail("not enough memory for this input")
+    except OSError as error:
+        failed = error
+    failed = unwritten() or failed
+    if failed is not None and not isinstance(failed, BrokenPipeError):
+        code = _fail(f"{failed.filename or 'standard output'}: {failed.strerror or failed}")
+    sys.exit(code)
+
+
+def _fail(reason: str) -> int:
+    """Say what is wrong, as far as somebody listens."""
+    with contextlib.suppress(OSError):
+        print(f"clearsched: {one_line(reason)}", file=sys.stderr, flush=True)
+    return 2

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App
 from clearsched.cli.options import OutFile, ParamsFile, TeacherFile, TraceFile, TunedFile, WorkloadsFile
 
-app = typer.Typer(name="decisions", help="The log of a policy's decisions.", no_args_is_help=True)
+app = App(name="decisions", help="The log of a policy's decisions.", no_args_is_help=True)
 
 
 @app.command()

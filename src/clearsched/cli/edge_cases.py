@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App
 from clearsched.cli.options import OutFolder, ParamsFile, TeacherFile, TraceFile, TunedFile
 
-app = typer.Typer(name="edge-cases", help="Policies on episodes unlike those they were made for.", no_args_is_help=True)
+app = App(name="edge-cases", help="Policies on episodes unlike those they were made for.", no_args_is_help=True)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App
 from clearsched.cli.options import (
     DecisionsFile,
     OutFolder,
@@ -17,7 +18,7 @@ from clearsched.cli.options import (
     WorkloadsFile,
 )
 
-app = typer.Typer(name="evaluation", help="Compare policies on the same held-out episodes.", no_args_is_help=True)
+app = App(name="evaluation", help="Compare policies on the same held-out episodes.", no_args_is_help=True)
 
 
 @app.command()

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App
 from clearsched.cli.options import OutFolder, ParamsFile
 
-app = typer.Typer(name="figures", help="Pictures, each with the data behind it.", no_args_is_help=True)
+app = App(name="figures", help="Pictures, each with the data behind it.", no_args_is_help=True)
 
 
 @app.command()

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App, output_file
 from clearsched.cli.options import OutFile, ParamsFile, TraceFile, WorkloadsFile
 
-app = typer.Typer(name="heuristics", help="Schedulers that are a formula.", no_args_is_help=True)
+app = App(name="heuristics", help="Schedulers that are a formula.", no_args_is_help=True)
 
 
 @app.command()
@@ -18,7 +19,9 @@ def tune(
     trace: TraceFile,
     workloads: WorkloadsFile,
     out: OutFile,
-    out_tuned: Annotated[Path, typer.Option(help="File to write the best settings to, JSON.")],
+    out_tuned: Annotated[
+        Path, typer.Option(parser=output_file, metavar="FILE", help="File to write the best settings to, JSON.")
+    ],
 ) -> None:
     """Try the settings of each heuristic on the validation episodes."""
     from clearsched import heuristics

@@ -7,6 +7,12 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import output_file, output_folder
+
+MOST_SEED = 2**63 - 1
+MOST_EXECUTORS = 1_000_000
+"""As the simulator's: each takes memory."""
+
 ParamsFile = Annotated[
     Path, typer.Option("--params", help="The stage's own params file, results/<scenario>/params/<stage>.json.")
 ]
@@ -15,8 +21,8 @@ WorkloadsFile = Annotated[Path, typer.Option("--workloads", help="Episodes of al
 TunedFile = Annotated[Path, typer.Option("--tuned", help="Tuned heuristics, JSON.")]
 TeacherFile = Annotated[Path, typer.Option("--teacher", help="Teacher, safetensors with its JSON beside it.")]
 DecisionsFile = Annotated[Path, typer.Option("--decisions", help="Decision log, Parquet.")]
-OutFile = Annotated[Path, typer.Option("--out", help="File to write.")]
-OutFolder = Annotated[Path, typer.Option("--out", help="Folder to write to.")]
+OutFile = Annotated[Path, typer.Option("--out", parser=output_file, metavar="FILE", help="File to write.")]
+OutFolder = Annotated[Path, typer.Option("--out", parser=output_folder, metavar="FOLDER", help="Folder to write to.")]
 
 
 def print_json(values: object) -> None:

@@ -7,12 +7,16 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App, output_file
 from clearsched.cli.options import OutFile
 
-app = typer.Typer(name="params", help="Check and describe params.yaml.", no_args_is_help=True)
+app = App(name="params", help="Check and describe params.yaml.", no_args_is_help=True)
 
 DEFAULT = Path("params.yaml")
-OptionalOut = Annotated[Path | None, typer.Option("--out", help="File to write instead of printing.")]
+OptionalOut = Annotated[
+    Path | None,
+    typer.Option("--out", parser=output_file, metavar="FILE", help="File to write instead of printing."),
+]
 
 
 ProblemName = Annotated[

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App
 from clearsched.cli.options import OutFolder, ParamsFile, TraceFile, TunedFile, WorkloadsFile
 
-app = typer.Typer(name="search", help="Policies of a few numbers, found in the simulator.", no_args_is_help=True)
+app = App(name="search", help="Policies of a few numbers, found in the simulator.", no_args_is_help=True)
 
 
 @app.command()

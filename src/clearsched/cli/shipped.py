@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App
 from clearsched.cli.options import print_table
 
-app = typer.Typer(name="shipped", help="Policies that come with the package.", no_args_is_help=True)
+app = App(name="shipped", help="Policies that come with the package.", no_args_is_help=True)
 
 Scenario = Annotated[str, typer.Argument(help="Name of the scenario that they were made for.")]
 

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from clearsched.cli.options import OutFolder, print_json
+from clearsched.cli.commands import output_file, output_folder
+from clearsched.cli.options import MOST_SEED, OutFolder, print_json
 
 
 class Durations(StrEnum):
@@ -28,15 +29,24 @@ def simulate(
     profiles: Annotated[Path, typer.Option(help="Job profiles: a trace (Parquet) or a folder of tpch-decima files.")],
     policy: Annotated[str, typer.Option(help="fifo, sjf_cp, fair, ..., or the file of a student or teacher.")],
     durations: Annotated[Durations, typer.Option(help="Draw task durations, or take their mean.")] = Durations.sampled,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the drawn durations.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="File to write the answer to, JSON; else it is printed.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the drawn durations.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=output_file, metavar="FILE", help="File to write the answer to, JSON; else it is printed."),
+    ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Folder to write every task, decision and job to, Parquet."),
+        typer.Option(
+            parser=output_folder, metavar="FOLDER", help="Folder to write every task, decision and job to, Parquet."
+        ),
     ] = None,
     chrome: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File to write a Chrome trace to, JSON: open it at ui.perfetto.dev."),
+        typer.Option(
+            parser=output_file,
+            metavar="FILE",
+            help="File to write a Chrome trace to, JSON: open it at ui.perfetto.dev.",
+        ),
     ] = None,
 ) -> None:
     """Simulate one episode; the answer has completion_ms, makespan_ms, avg_jct_ms, num_decisions and num_tasks."""
@@ -57,8 +67,8 @@ def optimum(
     policy: Annotated[list[str], typer.Argument(help="Heuristics by name, and files of students or teachers.")],
     out: OutFolder,
     tuned: Annotated[Path | None, typer.Option(help="Tuned heuristics, JSON; defaults without.")] = None,
-    instances: Annotated[int, typer.Option(min=1, help="Small instances, of 4 to 8 DAG jobs each.")] = 30,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the instances.")] = 1,
+    instances: Annotated[int, typer.Option(min=1, max=100_000, help="Small instances, of 4 to 8 DAG jobs each.")] = 30,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the instances.")] = 1,
     effort: Annotated[float, typer.Option(min=0.01, help="The solver's deterministic time for an instance.")] = 3.0,
 ) -> None:
     """Hold policies against the optimum of small instances (extra: optimum); table, figure and its data."""

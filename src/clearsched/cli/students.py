@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App, output_file
 from clearsched.cli.options import (
     DecisionsFile,
     OutFolder,
@@ -20,7 +21,7 @@ from clearsched.cli.options import (
 
 StudentFile = Annotated[Path, typer.Argument(help="A student's JSON file.")]
 
-app = typer.Typer(name="students", help="Policies that a person can read.", no_args_is_help=True)
+app = App(name="students", help="Policies that a person can read.", no_args_is_help=True)
 
 
 @app.command()
@@ -138,7 +139,12 @@ def verify(
 def card(
     path: StudentFile,
     results: Annotated[Path, typer.Option(help="Folder of the scenario, results/<scenario>, with its evaluation.")],
-    out: Annotated[Path | None, typer.Option(help="File to write; <student>.md beside the student without.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=output_file, metavar="FILE", help="File to write; <student>.md beside the student without."
+        ),
+    ] = None,
 ) -> None:
     """Write a student's model card: rules, cost, fidelity, weaknesses, verification, how to make it anew."""
     from clearsched import reading

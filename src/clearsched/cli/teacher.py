@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from clearsched.cli.commands import App
 from clearsched.cli.options import OutFolder, ParamsFile, TraceFile, TunedFile, WorkloadsFile
 
-app = typer.Typer(name="teacher", help="The graph network that students learn from.", no_args_is_help=True)
+app = App(name="teacher", help="The graph network that students learn from.", no_args_is_help=True)
 
 
 @app.command()

@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from clearsched.cli.options import OutFile, OutFolder, ParamsFile, TraceFile, print_json, print_table
+from clearsched.cli.commands import App, Command, output_folder
+from clearsched.cli.options import (
+    MOST_EXECUTORS,
+    MOST_SEED,
+    OutFile,
+    OutFolder,
+    ParamsFile,
+    TraceFile,
+    print_json,
+    print_table,
+)
 from clearsched.errors import ClearschedError
 
-app = typer.Typer(name="traces", help="Where jobs come from.", no_args_is_help=True)
+app = App(name="traces", help="Where jobs come from.", no_args_is_help=True)
 
 
 class Clock(StrEnum):
@@ -26,7 +35,7 @@ SOURCES = "SOURCES"
 """Stands for the names of the sources in a help text until somebody asks for it (`NamesSources`)."""
 
 
-class NamesSources(TyperCommand):
+class NamesSources(Command):
     """A command whose help names the sources; they are not imported before, so that every command starts fast."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -54,7 +63,7 @@ def build(
     source: Annotated[str | None, typer.Option(help=f"Where jobs come from: {SOURCES}.")] = None,
     path: Annotated[Path | None, typer.Option(help="File or folder of the source; default: its own place.")] = None,
     setting: Setting = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of what the source draws.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of what the source draws.")] = 1,
 ) -> None:
     """Read a source of jobs, write it as a trace, and tell what was read and what was left out."""
     if (params is None) == (source is None):
@@ -99,7 +108,10 @@ def describe(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     executors: Annotated[
-        int | None, typer.Option(min=1, help="Executors of a cluster, to tell the load that the arrivals are for it.")
+        int | None,
+        typer.Option(
+            min=1, max=MOST_EXECUTORS, help="Executors of a cluster, to tell the load that the arrivals are for it."
+        ),
     ] = None,
     setting: Setting = None,
 ) -> None:
@@ -162,7 +174,12 @@ def record_tpch(
         int | None, typer.Option(min=1, help="Timed runs of each query; by default fewer for larger data.")
     ] = None,
     work: Annotated[
-        Path, typer.Option(help="Folder for generated data and event logs, several GB; kept, so that it can go on.")
+        Path,
+        typer.Option(
+            parser=output_folder,
+            metavar="FOLDER",
+            help="Folder for generated data and event logs, several GB; kept, so that it can go on.",
+        ),
     ] = Path("data/downloads/spark-work"),
     query: Annotated[
         list[int] | None, typer.Option(min=1, max=22, help="A query's number; give it once for each. Default: all 22.")
@@ -196,12 +213,12 @@ def record_tpch(
 @app.command()
 def replay(
     path: Profiles,
-    executors: Annotated[int, typer.Option(min=1, help="Executors of the cluster.")],
+    executors: Annotated[int, typer.Option(min=1, max=MOST_EXECUTORS, help="Executors of the cluster.")],
     policy: Annotated[str, typer.Option(help="fifo, sjf_cp, fair, ..., or the file of a student.")] = "fair",
     speed: Annotated[float, typer.Option(help="How many times faster jobs arrive than in the trace.")] = 1.0,
     moving_delay_s: Annotated[float, typer.Option(min=0, help="Time an executor takes to change jobs.")] = 2.0,
     warmup_delay_s: Annotated[float, typer.Option(min=0, help="Added to unmeasured first tasks.")] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the drawn durations.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the drawn durations.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Schedule all jobs of a trace as they arrived, and print what became of them."""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clearsched.section import Section
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Mode = Literal["argmax", "sampled"]
 
 

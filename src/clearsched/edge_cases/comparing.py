@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,6 @@ def compare_cases(params: Params, folders: Sequence[Path], out_dir: Path) -> Non
     Raises:
         ClearschedError: a table is missing or broken, or they are of different objectives or references.
     """
-    import matplotlib
-
     from clearsched.edge_cases import figure, text
     from clearsched.figures import style, subject
 
@@ -45,9 +44,8 @@ def compare_cases(params: Params, folders: Sequence[Path], out_dir: Path) -> Non
     bootstrap = Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
     told = text.render(problem, objective, cases, bootstrap)
     write_text(out_dir / TABLE, told)
-    with matplotlib.rc_context(style.RC):
-        drawing = figure.draw(cases, objective, subject(problem), params.evaluation.confidence)
-        style.save(drawing, out_dir / "edge_cases", params.edge_cases.dpi)
+    draw = partial(figure.draw, cases, objective, subject(problem), params.evaluation.confidence)
+    style.draw_or_say("edge cases", draw, out_dir / "edge_cases", params.edge_cases.dpi)
 
 
 def read_cases(problem: Problem, folders: Sequence[Path]) -> tuple[list[Case], Measure]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,17 +57,10 @@ def draw_module(
     Raises:
         ClearschedError: a file that it reads is missing or not of its schema.
     """
-    import matplotlib
-
     from clearsched.figures import style
 
     module = importlib.import_module(name)
-    with matplotlib.rc_context(style.RC):
-        try:
-            drawing = module.draw(results_dir, subject(problem))
-        except style.NothingToDraw as reason:
-            drawing = style.note(label, str(reason))
-        return style.save(drawing, stem, dpi)
+    return style.draw_or_say(label, lambda: module.draw(results_dir, subject(problem)), stem, dpi)
 
 
 def subject(problem: Problem) -> Subject:
@@ -103,8 +97,6 @@ def draw_trace(
     own = find_problem(problem).figures.values()
     known = Registry("figure of a trace", (figure for figure in own if figure.shows_trace))
     wanted = [known[name] for name in names or known]
-    import matplotlib
-
     from clearsched.figures import style
 
     # All figures of a trace read it once.
@@ -115,8 +107,7 @@ def draw_trace(
         applies = getattr(module, "applies", None)
         if not names and applies is not None and not applies(seen):
             continue
-        with matplotlib.rc_context(style.RC):
-            written += style.save(module.draw_trace(seen), Path(folder) / figure.name, dpi)
+        written += style.draw_or_say(figure.label, partial(module.draw_trace, seen), Path(folder) / figure.name, dpi)
     return written
 
 
@@ -133,8 +124,6 @@ def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = DEFAULT_D
     Raises:
         ClearschedError: a folder has no evaluation, two have the same name, or they are of different problems.
     """
-    import matplotlib
-
     from clearsched.figures import style
     from clearsched.figures.objectives import objectives_of
 
@@ -142,6 +131,7 @@ def compare(folders: Sequence[str | Path], out: str | Path, dpi: int = DEFAULT_D
     written = []
     for figure in compared_figures([measure.name for measure in objectives_of(scenarios)]):
         module = importlib.import_module(figure.module)
-        with matplotlib.rc_context(style.RC):
-            written += style.save(module.draw_folders(scenarios), Path(out) / figure.name, dpi)
+        written += style.draw_or_say(
+            figure.label, partial(module.draw_folders, scenarios), Path(out) / figure.name, dpi
+        )
     return written

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -102,7 +103,7 @@ class Subject(NamedTuple):
 
     def shown(self, policy: str, kind: str = "heuristic") -> Shown:
         """How a policy is shown; one that stands in no registry in grey, under its own name."""
-        return self.policies.get(policy) or Shown(policy.replace("_", " "), Look(GREY, "h"), kind)
+        return self.policies.get(policy) or Shown(plain(policy).replace("_", " "), Look(GREY, "h"), kind)
 
 
 def points(shown: Shown, size: float = 6.0) -> dict[str, Any]:
@@ -130,6 +131,35 @@ def note(title: str, reason: str) -> Drawing:
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     figure.text(0.01, 0.4, reason, wrap=True, parse_math=False)
     return Drawing(figure, ["figure", "note"], [[title, reason]])
+
+
+def plain(text: str) -> str:
+    """Text of a user, in which no dollar sign begins a formula."""
+    return text.replace("$", r"\$")
+
+
+def draw_or_say(label: str, draw: Callable[[], Drawing], stem: Path, dpi: int) -> list[Path]:
+    """Draw and write `stem`.svg, .png and .csv; where that can't be done a page that says why, since no picture is
+    worth the run that it belongs to.
+
+    `label`: heads that page.
+
+    Raises:
+        ClearschedError: a file that the picture is made of is missing or not of its schema, or nothing can be written.
+    """
+    import matplotlib
+
+    with matplotlib.rc_context(RC):
+        try:
+            return save(draw(), stem, dpi)
+        except NothingToDraw as reason:
+            why = str(reason)
+        except ClearschedError:
+            raise
+        except Exception as error:
+            why = f"Could not be drawn: {(str(error).splitlines() or [''])[0][:200]} ({type(error).__name__})"
+            print(f"clearsched: {stem.name}: {why}", file=sys.stderr)
+        return save(note(label, why), stem, dpi)
 
 
 def new_figure(height_in: float, width_in: float = WIDTH_IN) -> Figure:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from clearsched.documents import parse_json
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.params.checking import parse, read_overrides, read_yaml
@@ -97,9 +98,9 @@ def from_settings(lines: Iterable[str]) -> dict[str, Any]:
             if not isinstance(place, dict):
                 raise ClearschedError(f"{line}: {section} is a value and a section")
         try:
-            place[key] = json.loads(text)
-        except json.JSONDecodeError:
-            raise ClearschedError(f"{line}: expected key=JSON, for example workload.load=0.85") from None
+            place[key] = parse_json(text, path)
+        except ClearschedError:
+            raise ClearschedError(f"{line[:200]}: expected key=JSON, for example workload.load=0.85") from None
         if not (equals and all(sections) and key):
             raise ClearschedError(f"{line}: expected key=JSON, for example workload.load=0.85")
     return values

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
+from clearsched.documents import parse_yaml, read_yaml_value
 from clearsched.errors import ClearschedError
 from clearsched.params.composing import params_model
 from clearsched.params.models import Params
@@ -22,19 +22,6 @@ MAX_SHOWN = 60
 
 RENAMED: dict[str, str] = {}
 """Keys that have another place now: old path -> new path; whoever has the old one is told the new one."""
-
-
-class UniqueKeyLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, except that a key that stands twice in a mapping is an error, not the last one's win."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable) and key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
-            seen.add(key if isinstance(key, Hashable) else str(key))
-        return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
@@ -49,27 +36,6 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ClearschedError(f"{path}: expected a mapping of sections, got {_show(values)}")
     return values
-
-
-def read_yaml_value(path: str | Path) -> Any:
-    """Read YAML, whatever it holds; None of an empty file.
-
-    Raises:
-        ClearschedError: the file is missing, is not YAML, or has a key twice.
-    """
-    path = Path(path)
-    try:
-        # The loader is a SafeLoader: it builds plain values only.
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)
-    except FileNotFoundError:
-        raise ClearschedError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ClearschedError(f"{path}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark is not None else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise ClearschedError(f"{path}: {where}not valid YAML: {problem}") from None
 
 
 def parse(values: dict[str, Any], where: str, whole: bool = True) -> Params:
@@ -218,6 +184,6 @@ def _read_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return yaml.safe_load(value)
-    except yaml.YAMLError:
+        return parse_yaml(value, "--config")
+    except ClearschedError:
         return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +42,6 @@ def compare_sizes(
     out_dir: Path,
 ) -> str:
     """See `clearsched.pareto.compare`."""
-    import matplotlib
-
     from clearsched.figures import style, subject
 
     problem = find_problem(params.problem)
@@ -67,9 +66,8 @@ def compare_sizes(
     )
     told = text.render(problem, instance, rows, base, params)
     write_text(out_dir / f"{NAME}.txt", told)
-    with matplotlib.rc_context(style.RC):
-        drawing = figure.draw(rows, instance.objective, subject(problem), bootstrap.confidence)
-        style.save(drawing, out_dir / NAME, params.figures.dpi)
+    draw = partial(figure.draw, rows, instance.objective, subject(problem), bootstrap.confidence)
+    style.draw_or_say("students of several sizes", draw, out_dir / NAME, params.figures.dpi)
     return told
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Protocol
 
 from clearsched.errors import ClearschedError
@@ -64,6 +66,17 @@ def heuristic(problem: Problem, name: str, settings: Mapping[str, float] | None 
     unknown = sorted(set(given) - set(entry.parameters))
     if unknown:
         raise ClearschedError(f"{name} has no parameter {unknown[0]}: its own are {entry.parameters or 'none'}")
-    values = [float(given.get(p, d)) for p, d in zip(entry.parameters, entry.defaults, strict=True)]
+    values = [_number(name, p, given.get(p, d)) for p, d in zip(entry.parameters, entry.defaults, strict=True)]
     shown = dict(zip(entry.parameters, values, strict=True)) if entry.shown else {}
     return CompiledPolicy(name, "heuristic", problem.compile_heuristic(name, values), shown)
+
+
+def _number(policy: str, parameter: str, value: object) -> float:
+    """A parameter of a heuristic, which a file may give.
+
+    Raises:
+        ClearschedError: it is no finite number.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool) and abs(float(value)) <= sys.float_info.max:
+        return float(value)
+    raise ClearschedError(f"{policy}: {parameter} is {value!r}: a finite number expected")

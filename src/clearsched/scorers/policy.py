@@ -18,7 +18,9 @@ from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
 from clearsched.scorers.older import renewed
 from clearsched.scorers.patches import STAY_IDLE, Patch, packed_patches, read_patches
+from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
+from clearsched.scorers.steps import StepList
 from clearsched.scorers.switch import Switch
 
 KINDS = ("student", "searched", "formula")
@@ -167,6 +169,9 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
             raise ClearschedError(f"{path}: {choice.name}: missing: {problem.name} asks {choice.question!r}")
         scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
         _check_fit(scorers[choice.name], choice, f"{path}: {choice.name}")
+    most = content.get("most", 0)
+    if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most < np.inf:
+        raise ClearschedError(f"{path}: most: a number of at least 0 expected")
     patches = read_patches(content.get("patches", []), problem, f"{path}: patches")
     known = {"name", "kind", "problem", "none", "units", "patches", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
@@ -183,12 +188,15 @@ def _check_fit(scorer: Scorer, choice: Choice, where: str) -> None:
     """Some scorers have parts that only one form of choice can have.
 
     Raises:
-        ClearschedError: ties in a choice of a level, or a switch between candidates of one decision.
+        ClearschedError: ties in a choice of a level, a level that is no share, or a switch between candidates of one
+            decision.
     """
     if choice.form == "level" and getattr(scorer, "ties", None):
         raise ClearschedError(
             f"{where}: ties: they tell which candidate comes first, and this choice has none; leave them out"
         )
+    if choice.form == "level":
+        _check_shares(scorer, choice, where)
     if choice.form == "rank" and isinstance(scorer, Switch):
         shared = [feature.name for feature in choice.features if feature.per_decision]
         for name in (scorer.names[case.condition.feature] for case in scorer.cases if case.condition):
@@ -200,6 +208,25 @@ def _check_fit(scorer: Scorer, choice: Choice, where: str) -> None:
     if isinstance(scorer, Switch):
         for place, case in enumerate(scorer.cases):
             _check_fit(case.scorer, choice, f"{where}.switch[{place}].use")
+
+
+def _check_shares(scorer: Scorer, choice: Choice, where: str) -> None:
+    """What a rule or a constant gives for a level is a share of the most.
+
+    Raises:
+        ClearschedError: it is below 0 or above 1.
+    """
+    told: list[tuple[str, Any]] = []
+    if isinstance(scorer, RuleList):
+        told = [(f".rules[{place}]: then", rule.value) for place, rule in enumerate(scorer.rules)]
+    elif isinstance(scorer, StepList):
+        told = [(f".steps[{place}]: then", step.value) for place, step in enumerate(scorer.steps) if not step.plus]
+    elif not scorer.used:
+        none = np.zeros((1, len(choice.features)), np.float32)
+        told = [("", float(scorer.scores(none, names_of(choice))[0]))]
+    for place, value in told:
+        if value is not None and not 0 <= value <= 1:
+            raise ClearschedError(f"{where}{place}: {value:g}: a share from 0 to 1 expected")
 
 
 def _problem(name: Any, wanted: Problem | None, path: Path) -> Problem:

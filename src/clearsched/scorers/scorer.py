@@ -14,6 +14,9 @@ from clearsched.errors import ClearschedError
 from clearsched.registry import load
 from clearsched.scorers.kinds import SCORERS
 
+LARGEST = 1e30
+"""Of the numbers of a scorer; features are float32, which ends at 3e38."""
+
 Facts = Mapping[str, Any]
 """What a text may tell beside the scorer: `most`, the most that a level can be, and `unit`, what it is a number of;
 `none`, whether "none of these" is an answer. Each may be missing."""
@@ -93,9 +96,30 @@ def read_scorer(value: Any, names: Sequence[str], where: str) -> Scorer:
         raise ClearschedError(f"{where}: give either {given[0]!r} or {given[1]!r}, and not both")
     if not (isinstance(value, int | float) or (isinstance(value, dict) and value)):
         raise ClearschedError(f"{where}: weights by feature, a number, or an object with {' or '.join(keys)} expected")
+    _check_size(value, where)
     kind = next((kind for kind in SCORERS.values() if kind.key in given), SCORERS["formula"])
     scorer: Scorer = load(kind.scorer).from_json(value, names, where)
     return scorer
+
+
+def _check_size(value: Any, where: str) -> None:
+    """Features are compared as float32, so no number of a scorer may be beyond it; what is no number the kinds tell.
+
+    Raises:
+        ClearschedError: a number is too large.
+    """
+    level = [(value, "")]
+    while level:
+        for found, path in level:
+            # Compared as it is: a whole number may be too large for a float.
+            if isinstance(found, int | float) and LARGEST < abs(found) < float("inf"):
+                raise ClearschedError(f"{where}{path}: {found:.3g} is too large: at most {LARGEST:g}")
+        level = [
+            (inner, f"{path}[{key}]" if isinstance(found, list) else f"{path}.{key}")
+            for found, path in level
+            if isinstance(found, list | dict)
+            for key, inner in (found.items() if isinstance(found, dict) else enumerate(found))
+        ]
 
 
 def known_column(name: str, names: Sequence[str], where: str) -> int:

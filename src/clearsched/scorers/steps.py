@@ -185,8 +185,10 @@ def _step(entry: Any, names: Sequence[str], where: str) -> Step:
     if strange:
         raise ClearschedError(f"{where}: unknown key {strange[0]!r}: a step has {', '.join(KEYS)}")
     of, below, value, plus = entry.get("of", ""), entry.get("below", []), entry.get("then"), entry.get("plus", {})
+    if not isinstance(of, str):
+        raise ClearschedError(f"{where}.of: the name of a feature expected")
     if of:
-        known_column(str(of), names, f"{where}.of")
+        known_column(of, names, f"{where}.of")
     if not isinstance(below, list) or (of and not below):
         raise ClearschedError(f"{where}.below: a list of terms expected, since `of` has a cap")
     if below:
@@ -202,4 +204,4 @@ def _step(entry: Any, names: Sequence[str], where: str) -> Step:
         if "constant" in plus:
             raise ClearschedError(f"{where}.plus: no constant here: add it to `then`")
     conditions = parse_conditions(entry["if"], names, f"{where}.if")
-    return Step(conditions, str(of), tuple(below), value, plus)
+    return Step(conditions, of, tuple(below), value, plus)

@@ -61,11 +61,7 @@ class TreeSum:
             raise ClearschedError(f"{where}: trees need a list `features` of the names that they count by")
         own = name_list(value["features"], names, where)
         for place, tree in enumerate(trees):
-            asked = tree.get("feature") if isinstance(tree, dict) else None
-            if not isinstance(asked, list) or not all(isinstance(f, int) and LEAF <= f < len(own) for f in asked):
-                raise ClearschedError(
-                    f"{where}: tree {place}: feature: a list of {LEAF} (leaf) to {len(own) - 1} expected"
-                )
+            _check_tree(tree, len(own), f"{where}: tree {place}")
         scorer = cls(tuple(trees), own)
         scorer.pack(names, where)  # so that a broken tree is told now
         return scorer
@@ -126,3 +122,33 @@ class TreeSum:
     @property
     def _asked(self) -> list[int]:
         return sorted({f for tree in self.trees for f in tree["feature"] if f != LEAF})
+
+
+def _check_tree(tree: Any, features: int, where: str) -> None:
+    """The lists that count positions hold whole numbers, and the note `gain` a number for each node.
+
+    Raises:
+        ClearschedError: they do not; all else is told by `compiled.trees.pack`.
+    """
+    asked = tree.get("feature") if isinstance(tree, dict) else None
+    if not isinstance(asked, list) or not all(_is_whole(f) and LEAF <= f < features for f in asked):
+        raise ClearschedError(f"{where}: feature: a list of {LEAF} (leaf) to {features - 1} expected")
+    for name in ("left", "right"):
+        child = tree.get(name)
+        if isinstance(child, list) and not all(_is_whole(node) for node in child):
+            raise ClearschedError(f"{where}: {name}: a list of whole numbers expected")
+    gain = tree.get("gain", [0.0] * len(asked))
+    if not isinstance(gain, list) or len(gain) != len(asked) or not all(_is_finite(value) for value in gain):
+        raise ClearschedError(f"{where}: gain: a number for each of the {len(asked)} nodes expected")
+    for name in ("threshold", "value"):
+        numbers = tree.get(name)
+        if isinstance(numbers, list) and not all(_is_finite(value) for value in numbers):
+            raise ClearschedError(f"{where}: a threshold or value is not finite, or no number")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

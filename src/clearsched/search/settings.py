@@ -26,6 +26,7 @@ class SearchParams(Section):
     episodes: int = Field(
         8,
         ge=1,
+        le=1_000_000,
         description="training episodes that each candidate of a generation runs, or all there are; the next generation "
         "takes the next ones",
     )

@@ -7,7 +7,16 @@ from typing import Any
 
 from clearsched import __version__
 from clearsched.errors import ClearschedError
-from clearsched.files import atomic_path, digest_bytes, digest_file, digest_json, read_json, write_json, write_text
+from clearsched.files import (
+    digest_bytes,
+    digest_file,
+    digest_json,
+    make_folder,
+    read_json,
+    write_bytes,
+    write_json,
+    write_text,
+)
 from clearsched.problems import find_problem
 from clearsched.schemas import COMPARISON, SEEDS, read_table
 from clearsched.shipped import store
@@ -84,11 +93,10 @@ def make(name: str, results: Path) -> Path:
 def _write(name: str, files: dict[str, bytes], card: dict[str, Any]) -> Path:
     """Write the folder; what was shipped before and is no longer part of it goes."""
     folder = store.FOLDER / name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     (folder / store.CARD).unlink(missing_ok=True)  # written last: a folder without it is not there to anybody
     for file, content in files.items():
-        with atomic_path(folder / file) as temporary:
-            temporary.write_bytes(content)
+        write_bytes(folder / file, content)
     write_text(folder / "card.md", markdown(card))
     for path in folder.iterdir():
         if path.is_file() and path.name not in (*files, "card.md"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clearsched.errors import ClearschedError
-from clearsched.files import atomic_path, digest_bytes, digest_file, digest_json, read_json
+from clearsched.files import digest_bytes, digest_file, digest_json, read_json, write_bytes
 from clearsched.problems.problem import Problem
 
 FOLDER = Path(__file__).parent
@@ -68,8 +68,7 @@ class Shipped(NamedTuple):
         read = {file: self.read(file) for file in self.card["policies"][policy]["files"]}
         written = []
         for file, data in read.items():
-            with atomic_path(out / file) as temporary:
-                temporary.write_bytes(data)
+            write_bytes(out / file, data)
             written.append(out / file)
         return written
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
-from clearsched.files import provenance, write_text
+from clearsched.files import make_folder, provenance, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Episode, Instance, Problem
@@ -65,7 +65,7 @@ def fit_one(
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
     visits = out_dir / f"{kind}_visits"
     shutil.rmtree(visits, ignore_errors=True)  # an earlier fit may have had more rounds
-    visits.mkdir(parents=True)
+    make_folder(visits)
     sizes = [size] if size else sizes_of(params.students, kind)
     student = picked(task, sizes, partial(fit_size, task, expert=expert, episodes=later, visits=visits))
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clearsched.documents import read_yaml_value
 from clearsched.errors import ClearschedError
-from clearsched.files import write_text
-from clearsched.params.checking import read_yaml_value
+from clearsched.files import check_inputs, write_text
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
@@ -32,6 +32,8 @@ def patch_file(
 ) -> list[Path]:
     """See `clearsched.students.patch`."""
     before = load_patchable(path)
+    for suffix in (".json", ".txt"):
+        check_inputs(out_dir / f"{path.stem}{suffix}", [path, patches])
     after = replace(before, patches=read_file(patches, before.problem))
     after.compiled  # noqa: B018 (so that a scorer that does not run in the loop is told first)
     if len(traces) not in (1, len(workloads)):

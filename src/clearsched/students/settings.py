@@ -9,7 +9,7 @@ from pydantic import Field
 from clearsched.section import Section
 
 Rate = Annotated[float, Field(gt=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class RankingParams(Section):
@@ -61,7 +61,7 @@ class SwitchParams(Section):
 class DistilledParams(Section):
     """What a person must read of a kind that is fitted to single candidates."""
 
-    features: int = Field(12, ge=1, description="features that it may ask for, at most")
+    features: int = Field(12, ge=1, le=10_000, description="features that it may ask for, at most")
 
 
 class LeavesParams(DistilledParams):
@@ -94,7 +94,7 @@ class ShrunkTreeParams(LeavesParams):
     """The tree with hierarchical shrinkage."""
 
     shrinkage: float = Field(
-        20.0, ge=0, description="candidates by which a leaf's value leans on those above it; 0: not at all"
+        20.0, ge=0, le=1e9, description="candidates by which a leaf's value leans on those above it; 0: not at all"
     )
 
 
@@ -157,7 +157,7 @@ class LimitCapsParams(Section):
 class SamplingParams(Section):
     """Which of the decisions a fit learns from."""
 
-    decisions: int = Field(100_000, ge=0, description="decisions, at most; 0: as many as there are")
+    decisions: int = Field(100_000, ge=0, le=1_000_000_000, description="decisions, at most; 0: as many as there are")
     by: Literal["equal", "importance"] = Field(
         "equal",
         description="each counts the same, or by how much worse its worst answer is than its best, as in VIPER",
@@ -179,7 +179,9 @@ class RefineParams(Section):
         le=10_000_000,
         description="variants that a round may try on `episodes`; one that is given up early counts with its part",
     )
-    episodes: int = Field(16, ge=1, description="training episodes that each variant of a generation runs")
+    episodes: int = Field(
+        16, ge=1, le=1_000_000, description="training episodes that each variant of a generation runs"
+    )
     population: int = Field(12, ge=4, le=10_000, description="variants of a generation")
     structures: int = Field(
         1, ge=1, le=100, description="structures of a round whose numbers are searched before one is chosen"
@@ -209,7 +211,7 @@ class PatchParams(Section):
     do: str | None = Field(None, description="prefer, avoid, keep_local or idle; empty where there is a cap")
     cap: float | None = Field(None, gt=0, le=1, description="share of the most that the level may be")
     because: str = Field("", description="why")
-    priority: int = Field(0, description="the higher counts before the lower")
+    priority: int = Field(0, ge=-1_000_000, le=1_000_000, description="the higher counts before the lower")
 
 
 class StudentsParams(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from clearsched.errors import ClearschedError
-from clearsched.files import atomic_path, digest_bytes, read_json, write_json
+from clearsched.files import digest_bytes, read_json, write_bytes, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
 from clearsched.teacher.policy import TeacherPolicy
@@ -35,8 +36,7 @@ def save_checkpoint(
         facts: further entries of the JSON file: validation results, provenance.
     """
     weights = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(weights)
+    write_bytes(path, weights)
     description = {
         "format": FORMAT,
         "kind": "teacher",
@@ -90,9 +90,18 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
         ClearschedError: see `load_network`; unknown mode.
     """
     network, description = load_network(path)
-    policy = TeacherPolicy(network, find_problem(description["problem"]), mode, int(description.get("seed", 0)))
-    policy.training_seed = int(description.get("training_seed", policy.seed))
+    where = Path(path).with_suffix(".json")
+    seed = _seed(description, "seed", 0, where)
+    policy = TeacherPolicy(network, find_problem(description["problem"]), mode, seed)
+    policy.training_seed = _seed(description, "training_seed", seed, where)
     return policy
+
+
+def _seed(description: Mapping[str, Any], name: str, otherwise: int, where: Path) -> int:
+    value = description.get(name, otherwise)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise ClearschedError(f"{where}: {name} is {json.dumps(value)[:60]}: a whole number from 0 to 2^63 expected")
+    return value
 
 
 def _sizes(description: Any, where: Path) -> dict[str, int]:
@@ -123,7 +132,8 @@ def _check_inputs(description: dict[str, Any], inputs: Mapping[str, Sequence[str
     for group, names in inputs.items():
         theirs = written.get(group) if isinstance(written, dict) else None
         if theirs != list(names):
-            strange = sorted(set(theirs or []) ^ set(names)) or ["their order"]
+            listed = map(str, theirs) if isinstance(theirs, list) else ()
+            strange = sorted({*listed} ^ {*names}) or ["their order"]
             raise ClearschedError(
                 f"{where}: trained on other {group} inputs than this version has ({', '.join(strange)}); train it again"
             )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clearsched.errors import ClearschedError
-from clearsched.files import atomic_path, read_json, write_json
+from clearsched.files import read_json, write_bytes, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.problem import find_objective
 
@@ -73,5 +73,4 @@ def _copy(source: Path, target: Path) -> None:
         data = source.read_bytes()
     except OSError as error:
         raise ClearschedError(f"{source}: cannot be read: {error}; train it again") from None
-    with atomic_path(target) as temporary:
-        temporary.write_bytes(data)
+    write_bytes(target, data)

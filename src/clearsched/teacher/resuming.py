@@ -7,6 +7,7 @@ is always of one moment. When one is written hangs on the clock; what is compute
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -19,7 +20,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from clearsched.files import atomic_path
+from clearsched.files import write_bytes
+from clearsched.temporary import sweep
 
 FOLDER = ".training"
 
@@ -62,17 +64,16 @@ class Checkpoints:
             return
         tensors, facts = take()
         whole = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
-        with atomic_path(self.path) as temporary:
-            temporary.write_bytes(save(whole, {"digest": self._digest, "facts": json.dumps(facts)}))
+        write_bytes(self.path, save(whole, {"digest": self._digest, "facts": json.dumps(facts)}))
         self._last_s = time.monotonic()
 
     def clear(self) -> None:
         """The training is over: its checkpoint goes."""
         self.path.unlink(missing_ok=True)
         if self.path.parent.is_dir():
-            for left in self.path.parent.glob(".checkpoint-*"):  # of a process that was killed as it wrote
-                left.unlink()
-            self.path.parent.rmdir()
+            sweep(self.path.parent)  # what a process left that was killed as it wrote
+            with contextlib.suppress(OSError):  # another run writes to it
+                self.path.parent.rmdir()
 
 
 def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

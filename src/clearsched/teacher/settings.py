@@ -9,7 +9,7 @@ from pydantic import Field
 from clearsched.section import Section
 
 Rate = Annotated[float, Field(gt=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class NetworkParams(Section):
@@ -47,9 +47,9 @@ class CloneParams(Section):
 class ImproveParams(Section):
     """Policy gradient; the baseline of a rollout is the mean over the rollouts of the same job sequence."""
 
-    iterations: int = Field(6, ge=0, description="iterations; 0 keeps the clone")
+    iterations: int = Field(6, ge=0, le=1_000_000, description="iterations; 0 keeps the clone")
     sequences: Count = Field(8, description="job sequences in an iteration")
-    rollouts: int = Field(4, ge=2, description="rollouts of each job sequence")
+    rollouts: int = Field(4, ge=2, le=10_000, description="rollouts of each job sequence")
     exploration: float = Field(
         0.1,
         gt=0,

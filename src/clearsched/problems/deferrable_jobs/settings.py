@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from clearsched.section import Section
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Weight = Annotated[float, Field(ge=0, le=1000)]
 
 
@@ -55,7 +55,7 @@ class TracesParams(Section):
 
     source: str  # one of the registry, with a section each (sections.py)
     path: str | None = Field(None, description="no source of this problem reads a file: leave it empty")
-    seed: int = Field(1, ge=0, description="seed of the generated jobs")
+    seed: int = Field(1, ge=0, lt=2**32, description="seed of the generated jobs")
 
 
 class EpisodesParams(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def draw_trace(measures: Measures) -> style.Drawing:
     if not applies(measures):
         raise ClearschedError(f"{measures.path}: has no arrival times: its source does not know when jobs came")
     known = np.isfinite(measures.arrival_s)
-    return _draw(measures.arrival_s[known], measures.work_s[known], measures.source or "trace")
+    return _draw(measures.arrival_s[known], measures.work_s[known], style.plain(measures.source) or "trace")
 
 
 def applies(measures: Measures) -> bool:
@@ -61,8 +62,14 @@ def applies(measures: Measures) -> bool:
 
 
 def bin_width_s(span_s: float) -> int:
-    """The shortest width with which the span has at most `MOST_BINS` intervals."""
-    return next((width for width in BINS_S if span_s / width <= MOST_BINS), max(BINS_S))
+    """The shortest width with which the span has at most `MOST_BINS` intervals; of years of arrivals whole days."""
+    days = math.ceil(span_s / MOST_BINS / max(BINS_S))
+    return next((width for width in BINS_S if span_s / width <= MOST_BINS), days * max(BINS_S))
+
+
+def bin_name(width_s: int) -> str:
+    """What an interval is called."""
+    return BINS_S.get(width_s) or f"{width_s // max(BINS_S):,} days"
 
 
 def _draw(arrival_s: npt.NDArray[np.float64], work_s: npt.NDArray[np.float64], what: str) -> style.Drawing:
@@ -77,7 +84,7 @@ def _draw(arrival_s: npt.NDArray[np.float64], work_s: npt.NDArray[np.float64], w
     above, below = figure.subplots(2, 1, sharex=True)
     rate = len(arrival_s) / len(jobs)
     for axes, values, colour, label in (
-        (above, jobs.astype(np.float64), style.BLUE, f"jobs per {BINS_S[width]}"),
+        (above, jobs.astype(np.float64), style.BLUE, f"jobs per {bin_name(width)}"),
         (below, busy, style.VERMILION, "work arriving (busy executors)"),
     ):
         # Now and then a job brings more work than all others: on a linear axis it alone would be seen.
@@ -102,6 +109,6 @@ def _draw(arrival_s: npt.NDArray[np.float64], work_s: npt.NDArray[np.float64], w
         textcoords="offset points", va="center", fontsize=8, annotation_clip=False,
     )  # fmt: skip
     below.set_xlabel(f"time since the first job ({unit})")
-    above.set_title(f"{what}: {len(arrival_s):,} jobs, {rate:.3g} per {BINS_S[width]} on average", loc="left")
+    above.set_title(f"{what}: {len(arrival_s):,} jobs, {rate:.3g} per {bin_name(width)} on average", loc="left")
     rows: list[list[Any]] = [[i * width, (i + 1) * width, int(jobs[i]), float(busy[i])] for i in range(len(jobs))]
     return style.Drawing(figure, ["start_s", "end_s", "jobs", "busy_executors"], rows)

@@ -63,6 +63,10 @@ def draw_trace(measures: Measures) -> style.Drawing:
             rows += [
                 [name, "above" if tail else "up to", a, b] for a, b in zip(x.tolist(), share.tolist(), strict=True)
             ]
+        if not any(np.size(line.get_xdata()) for line in axes.lines):
+            axes.text(0.5, 0.5, "no value above 0", ha="center", va="center", transform=axes.transAxes)
+            axes.set(xlabel=label, xticks=[], yticks=[])
+            continue
         axes.set_xscale("log")
         _label_logarithms(axes)
         axes.set_xlabel(label)
@@ -76,7 +80,7 @@ def draw_trace(measures: Measures) -> style.Drawing:
         if len(lines) > 1:
             axes.legend(loc="lower left", bbox_to_anchor=(0.0, 0.97), ncols=len(lines))
         style.grid(axes, "both")
-    source = measures.source or "trace"
+    source = style.plain(measures.source) or "trace"
     figure.suptitle(
         f"{len(measures.stages):,} jobs of {source}, {len(measures.stage_tasks):,} stages",
         x=0.01, ha="left", fontsize=9.5,
@@ -90,6 +94,8 @@ def distribution(values: npt.NDArray[Any], tail: bool) -> tuple[npt.NDArray[np.f
     Each point is exact; of many values, `POINTS` evenly spaced on the logarithmic axis that is drawn are kept.
     """
     known = np.sort(values[np.isfinite(values) & (values > 0)].astype(np.float64))
+    if not len(known):
+        return known, known
     x, first = np.unique(known, return_index=True)
     up_to = np.append(first[1:], len(known)) / max(len(known), 1)
     share = 1.0 - up_to if tail else up_to

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from clearsched.errors import ClearschedError
 from clearsched.files import atomic_path
 from clearsched.problems.dag_jobs.recording.record import Recording
 
@@ -28,19 +27,13 @@ def write_chrome_trace(recording: Recording, path: str | Path) -> None:
     Raises:
         ClearschedError: `path` is a folder, or cannot be written to.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise ClearschedError(f"{path}: is a folder: a Chrome trace is one file, for example trace.json")
-    try:
-        with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
-            stream.write(f'{{"displayTimeUnit":"ms","otherData":{json.dumps(recording.settings)},"traceEvents":[\n')
-            separator = ""
-            for event in _events(recording):
-                stream.write(separator + event)
-                separator = ",\n"
-            stream.write("\n]}\n")
-    except OSError as error:
-        raise ClearschedError(f"{path}: cannot be written: {error.strerror}") from None
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+        stream.write(f'{{"displayTimeUnit":"ms","otherData":{json.dumps(recording.settings)},"traceEvents":[\n')
+        separator = ""
+        for event in _events(recording):
+            stream.write(separator + event)
+            separator = ",\n"
+        stream.write("\n]}\n")
 
 
 def _events(recording: Recording) -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.errors import ClearschedError
-from clearsched.files import digest_bytes, provenance
+from clearsched.files import digest_bytes, make_folder, provenance, told
 from clearsched.problems.dag_jobs.recording import lanes
 from clearsched.problems.dag_jobs.recording.lanes import (
     ATTEMPT,
@@ -143,18 +143,13 @@ def write_parquet(recording: Recording, folder: str | Path) -> None:
     Raises:
         ClearschedError: `folder` is a file, or cannot be written to.
     """
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(folder)
+    with told(folder):
         (folder / "decisions.parquet").unlink(missing_ok=True)  # of an earlier episode
-        for name, schema in SCHEMAS.items():
-            table = getattr(recording, name)
-            if table is not None:
-                write_table(folder / f"{name}.parquet", table, schema, provenance(recording.settings, {}))
-    except FileExistsError:
-        raise ClearschedError(f"{folder}: is a file: a recording is a folder of Parquet files") from None
-    except OSError as error:
-        raise ClearschedError(f"{folder}: cannot be written: {error.strerror}") from None
+    for name, schema in SCHEMAS.items():
+        table = getattr(recording, name)
+        if table is not None:
+            write_table(folder / f"{name}.parquet", table, schema, provenance(recording.settings, {}))
 
 
 def read_parquet(folder: str | Path) -> Recording:

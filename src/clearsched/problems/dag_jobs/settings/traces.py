@@ -42,7 +42,7 @@ class TracesParams(Section):
 
     source: str = Field(description="data set")  # one of the registry, or mix; a section each follows (sections.py)
     path: str | None = Field(None, description="file or folder of the data set; empty: the source's own place")
-    seed: int = Field(1, ge=0, description="seed of what a source draws at random: samples, generated jobs")
+    seed: int = Field(1, ge=0, lt=2**32, description="seed of what a source draws at random: samples, generated jobs")
     mix: tuple[MixPart, ...] = Field((), description="sources of a mix, used if `source` is mix, with their weights")
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from clearsched.section import Section
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class EpisodesParams(Section):
@@ -122,8 +122,10 @@ class DiurnalParams(Section):
 class ReplayParams(Section):
     """Arrivals `replay`: jobs arrive as they did in the trace, an episode is a run of jobs that followed each other."""
 
-    start_s: float = Field(0.0, ge=0, description="start of the window that episodes are cut from, in seconds")
-    window_s: float | None = Field(None, gt=0, description="length of that window in seconds; empty: to the end")
+    start_s: float = Field(0.0, ge=0, le=1e9, description="start of the window that episodes are cut from, in seconds")
+    window_s: float | None = Field(
+        None, gt=0, le=1e9, description="length of that window in seconds; empty: to the end"
+    )
     speed: float | None = Field(
         1.0,
         gt=0,
@@ -162,7 +164,7 @@ class WorkloadParams(Section):
         description="offered load of the arrivals: executor time that jobs ask for per executor time there is",
     )
     mean_interarrival_s: float | None = Field(
-        None, gt=0, description="mean time between arrivals in seconds; empty: computed from `load`"
+        None, gt=0, le=1e9, description="mean time between arrivals in seconds; empty: computed from `load`"
     )
     bursty: BurstyParams = BurstyParams()
     diurnal: DiurnalParams = DiurnalParams()

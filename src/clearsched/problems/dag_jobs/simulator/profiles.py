@@ -20,6 +20,9 @@ from clearsched.problems.dag_jobs.traces.trace import Trace
 FIRST_WAVE, REST_WAVE, FRESH = range(3)
 """Waves, in the order of `dag_jobs.schemas.WAVES`: what the executor that starts a task did before."""
 
+MOST_EXECUTORS = 1_000_000
+"""Of a cluster: each takes memory in every episode that runs at once."""
+
 OFFSET, LENGTH, ADD_MS, MEAN_MS = range(4)
 """Columns of `table`: where a list of durations lies, its length, the delay added to a value, its rounded mean."""
 

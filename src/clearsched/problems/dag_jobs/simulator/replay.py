@@ -16,7 +16,7 @@ from clearsched.errors import WorkloadError
 from clearsched.problems.dag_jobs.simulator import loop, recycling
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.engine import OVER
-from clearsched.problems.dag_jobs.simulator.profiles import Profiles, level_table
+from clearsched.problems.dag_jobs.simulator.profiles import MOST_EXECUTORS, Profiles, level_table
 from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 from clearsched.problems.dag_jobs.simulator.state import State, allocate, begin, settle
 
@@ -88,8 +88,8 @@ def replay(
     Raises:
         WorkloadError: no job, no executor, arrivals out of order, or an unknown profile.
     """
-    if num_executors < 1:
-        raise WorkloadError(f"replay: num_executors is {num_executors}: at least 1 needed")
+    if not 1 <= num_executors <= MOST_EXECUTORS:
+        raise WorkloadError(f"replay: num_executors is {num_executors}: 1 to {MOST_EXECUTORS:,} expected")
     chunks = _checked(jobs, profiles.trace.num_profiles)
     levels = level_table(profiles.trace.levels, num_executors, semantics.right_interpolation)
     most_stages = int(np.diff(profiles.arrays.stage_start).max())

@@ -15,7 +15,7 @@ from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.simulator.engine import job_time_ms as job_time_ms  # of use with what is here
 from clearsched.problems.dag_jobs.simulator.estimates import EXACT, Estimates, believe, believed_task_ms
-from clearsched.problems.dag_jobs.simulator.profiles import ProfileArrays, Profiles, level_table
+from clearsched.problems.dag_jobs.simulator.profiles import MOST_EXECUTORS, ProfileArrays, Profiles, level_table
 from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, something_pending
 from clearsched.problems.dag_jobs.simulator.semantics import PUBLISHED, Semantics
 from clearsched.problems.dag_jobs.simulator.state import NONE, State, new_state
@@ -235,8 +235,8 @@ def start(
     arrival_ms = np.asarray(workload.arrival_ms, np.int64)
     if len(profile) == 0 or len(profile) != len(arrival_ms):
         raise WorkloadError(f"workload: {len(profile)} jobs and {len(arrival_ms)} arrivals: at least one job needed")
-    if workload.num_executors < 1:
-        raise WorkloadError(f"workload: num_executors is {workload.num_executors}: at least 1 needed")
+    if not 1 <= workload.num_executors <= MOST_EXECUTORS:
+        raise WorkloadError(f"workload: num_executors is {workload.num_executors}: 1 to {MOST_EXECUTORS:,} expected")
     if workload.moving_delay_ms < 0:
         raise WorkloadError(f"workload: moving_delay_ms is {workload.moving_delay_ms}: it must not be negative")
     if arrival_ms[0] < 0 or np.any(np.diff(arrival_ms) < 0):

@@ -11,13 +11,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearsched.documents import parse_yaml
 from clearsched.errors import ClearschedError
+from clearsched.files import check_file, check_inputs, told
 from clearsched.problems.dag_jobs.sources import SOURCES, exists, is_pattern, section_of
 from clearsched.problems.dag_jobs.traces.mixing import mix
 from clearsched.problems.dag_jobs.traces.storage import TraceFile, convert, read_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
 from clearsched.problems.dag_jobs.traces.trace import Trace
 from clearsched.registry import load as load_named
+from clearsched.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from clearsched.section import Section
@@ -73,6 +76,7 @@ def write(source: str, path: Path | None, out: Path, options: Section | None, se
     """
     if path is not None and not exists(path) and not is_pattern(path):
         raise ClearschedError(f"{path}: no such file or folder (the path of source {source})")
+    check_inputs(out, [path] if path is not None else [])
     options = options if options is not None else options_of(source, {})
     summary: Summary = _module(source).write(path, out, options, seed)
     if out.suffix == ".arrow" and not TraceFile(out).is_arrow:  # of a source that writes Parquet, piece by piece
@@ -104,11 +108,12 @@ def _options(traces: Any, source: str) -> Section | None:
 
 def _write_mix(traces: Any, out: Path) -> Summary:
     """Each source into a file of its own, and these into one."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".mix-") as folder:
+    check_file(out)
+    check_inputs(out, [part.path for part in traces.mix if part.path is not None])
+    with told(out), temporary_folder(out) as folder:
         parts = []
         for index, part in enumerate(traces.mix):
-            file = Path(folder) / f"{index}.parquet"
+            file = folder / f"{index}.parquet"
             path = None if part.path is None else Path(part.path)
             write(part.source, path, file, _options(traces, part.source), traces.seed)
             parts.append((file, part.weight))
@@ -149,27 +154,23 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     Raises:
         ClearschedError: no `=`, the value is no YAML, or a name is that of a value and of a section.
     """
-    import yaml
-
     values: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
-        told = setting if len(setting) <= MAX_SHOWN else f"{setting[:MAX_SHOWN]}..."
+        shown = setting if len(setting) <= MAX_SHOWN else f"{setting[:MAX_SHOWN]}..."
         if not equals or not name:
-            raise ClearschedError(f"--set {told}: expected NAME=VALUE")
+            raise ClearschedError(f"--set {shown}: expected NAME=VALUE")
         if len(text) > MAX_SETTING:
-            raise ClearschedError(f"--set {told}: {len(text)} characters; a value has at most {MAX_SETTING}")
+            raise ClearschedError(f"--set {shown}: {len(text)} characters; a value has at most {MAX_SETTING}")
         try:
-            if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-                raise ClearschedError(f"--set {told}: no YAML value of its own: write it without *")
-            value = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a day that is none, a number of many digits
-            raise ClearschedError(f"--set {told}: no YAML value") from None
+            value = parse_yaml(text, f"--set {shown}")
+        except ClearschedError:
+            raise ClearschedError(f"--set {shown}: no YAML value") from None
         *outer, last = name.split(".")
         inner = values
         for part in outer:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                raise ClearschedError(f"--set {told}: {part} is a value and a section")
+                raise ClearschedError(f"--set {shown}: {part} is a value and a section")
         inner[last] = value
     return values

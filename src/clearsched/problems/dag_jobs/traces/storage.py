@@ -259,6 +259,11 @@ class TraceWriter:
         self._waiting: list[pa.Table] = []
 
     def __enter__(self) -> TraceWriter:
+        with self._unwound():
+            self._open()
+        return self
+
+    def _open(self) -> None:
         temporary = self._stack.enter_context(atomic_path(self.path))
         if self.path.suffix == ".arrow":
             sink = self._stack.enter_context(pa.OSFile(str(temporary), "wb"))
@@ -266,7 +271,15 @@ class TraceWriter:
         else:
             options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
             self._writer = self._stack.enter_context(pq.ParquetWriter(temporary, TRACE, **options))
-        return self
+
+    @contextmanager
+    def _unwound(self) -> Iterator[None]:
+        """What fails in the block closes and deletes what was begun."""
+        try:
+            yield
+        except BaseException as failed:
+            self._stack.__exit__(type(failed), failed, failed.__traceback__)
+            raise
 
     def write(self, table: pa.Table) -> None:
         """Append stages.
@@ -291,13 +304,10 @@ class TraceWriter:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool | None:
         if kind is None:
-            try:
+            with self._unwound():
                 self._flush()
                 if self.path.suffix != ".arrow":
                     self._writer.add_key_value_metadata(self._encoded())
-            except BaseException as failed:
-                self._stack.__exit__(type(failed), failed, failed.__traceback__)
-                raise
         return self._stack.__exit__(kind, error, trace)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.files import DOWNLOADS
+from clearsched.files import DOWNLOADS, write_bytes
 from clearsched.problems.dag_jobs.traces.summary import Summary, write_whole
 from clearsched.problems.dag_jobs.traces.trace import Trace, make_trace
 
@@ -100,9 +100,9 @@ def fetch(cache_folder: str | Path) -> Path:
         archive = pooch.retrieve(ARCHIVE, known_hash=None, fname="decima-sim.zip", path=cache_folder, progressbar=False)
         with zipfile.ZipFile(archive) as members:
             for name in _checksums():
-                destination = target / name
-                destination.parent.mkdir(parents=True, exist_ok=True)
-                destination.write_bytes(members.read(f"{ARCHIVE_FOLDER}/{name}"))
+                write_bytes(target / name, members.read(f"{ARCHIVE_FOLDER}/{name}"))
+    except ClearschedError:
+        raise
     except Exception as error:
         raise ClearschedError(
             f"traces.source tpch-decima: the download of {ARCHIVE} failed ({type(error).__name__}); "

@@ -15,6 +15,9 @@ from clearsched.problems.dag_jobs.schemas import TRACE, WAVES
 from clearsched.problems.dag_jobs.traces.dags import edge_rows, heights, topological_order
 from clearsched.schemas import conform
 
+LAST_MS = 2**53
+"""Of an arrival: sums of times stay within 64 bits, and a float64 tells each of them."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -143,7 +146,7 @@ def check_trace(trace: Trace, where: str, first_row: int = 0, first_profile: int
     Raises:
         ClearschedError: with file, row and reason: no stages; profiles or stages not numbered in order; a stage
             without tasks or without durations; a negative duration; an unknown wave; a parent that is no stage;
-            a cyclic DAG.
+            a cyclic DAG; an arrival before 0 or beyond `LAST_MS`, or two of one job; a demand below 0 or not finite.
     """
     table = conform(trace.stages, TRACE, where)
     if not len(table):
@@ -152,6 +155,8 @@ def check_trace(trace: Trace, where: str, first_row: int = 0, first_profile: int
     for row in np.flatnonzero(table["num_tasks"].to_numpy() < 1)[:1]:
         name = _stage_name(table, int(row), where, first_row)
         raise ClearschedError(f"{name}: a stage without tasks (num_tasks = {table['num_tasks'][row]})")
+    _check_asked(table, where, first_row)
+    _check_arrivals(trace, where, first_row)
     _check_durations(trace, where, first_row)
     _check_dags(trace, where, first_row)
     if "mix" in trace.metadata:
@@ -179,6 +184,31 @@ def _check_numbering(table: pa.Table, where: str, first_row: int, first_profile:
             raise ClearschedError(
                 f"{where}: row {first_row + row}: {name} is {found[row]}, expected {wanted[row]}: out of order"
             )
+
+
+def _check_asked(table: pa.Table, where: str, first_row: int) -> None:
+    for name in ("cpu", "memory"):
+        asked = table[name].to_numpy()
+        known = table[name].is_valid().to_numpy()
+        for row in np.flatnonzero(known & ~((asked >= 0) & (asked < np.inf)))[:1]:
+            stage = _stage_name(table, int(row), where, first_row)
+            raise ClearschedError(f"{stage}: {name} is {asked[row]}: a finite number of at least 0 expected, or none")
+
+
+def _check_arrivals(trace: Trace, where: str, first_row: int) -> None:
+    column = trace.stages["arrival_ms"]
+    known = column.is_valid().to_numpy()
+    arrival = column.fill_null(0).to_numpy()
+    first = np.repeat(trace.profile_starts[:-1], np.diff(trace.profile_starts))
+    outside = known & ~((arrival >= 0) & (arrival <= LAST_MS))
+    apart = (arrival != arrival[first]) | (known != known[first])
+    for wrong, reason in (
+        (outside, f"0 to {LAST_MS} expected"),
+        (apart, "its job has another one: one a job expected"),
+    ):
+        for row in np.flatnonzero(wrong)[:1]:
+            stage = _stage_name(trace.stages, int(row), where, first_row)
+            raise ClearschedError(f"{stage}: arrival_ms is {column[int(row)]}: {reason}")
 
 
 def _check_durations(trace: Trace, where: str, first_row: int) -> None:

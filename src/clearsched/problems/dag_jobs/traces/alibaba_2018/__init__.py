@@ -6,9 +6,9 @@ be used for research or study, so the user fetches it, the project never ships i
 
 from __future__ import annotations
 
-import shutil
+import lzma
 import tarfile
-import tempfile
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -16,17 +16,19 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.errors import ClearschedError
-from clearsched.files import digest_file
+from clearsched.files import check_file, check_inputs, digest_file, told
 from clearsched.problems.dag_jobs.settings.sources import Alibaba2018Params
 from clearsched.problems.dag_jobs.traces.alibaba_2018.names import resolve
 from clearsched.problems.dag_jobs.traces.alibaba_2018.rows import Batch, trace_rows
 from clearsched.problems.dag_jobs.traces.summary import Summary
+from clearsched.temporary import temporary_folder
 
 __all__ = ["fetch", "write"]
 
 ARCHIVE = "http://aliopentrace.oss-cn-beijing.aliyuncs.com/v2018Traces/batch_task.tar.gz"
 SHA256 = "7c4b32361bd1ec2083647a8f52a6854a03bc125ca5c202652316c499fbf978c6"
 CSV, TAR = "batch_task.csv", "batch_task.tar.gz"
+ARCHIVES = (".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tar.xz")
 
 
 def write(path: Path | None, out: Path, options: Alibaba2018Params, seed: int) -> Summary:
@@ -38,10 +40,11 @@ def write(path: Path | None, out: Path, options: Alibaba2018Params, seed: int) -
     _check(options)
     source = locate(path)
     summary = Summary("alibaba-2018")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}-") as work:
-        csv = _unpack(source, Path(work)) if source.name.endswith(".tar.gz") else source
-        _write(csv, out, options, seed, summary, Path(work), {"inputs": {source.name: digest_file(source)}})
+    check_file(out)
+    check_inputs(out, [source])
+    with told(out), temporary_folder(out) as work:
+        csv = _unpack(source, work) if source.name.endswith(ARCHIVES) else source
+        _write(csv, out, options, seed, summary, work, {"inputs": {source.name: digest_file(source)}})
     return summary
 
 
@@ -96,18 +99,38 @@ def _check(options: Alibaba2018Params) -> None:
 
 
 def _unpack(archive: Path, work: Path) -> Path:
-    """`batch_task.csv` of the archive, in the folder `work`."""
+    """`batch_task.csv` of the archive, in the folder `work`; only a file of its own counts, no link.
+
+    Raises:
+        ClearschedError: it holds none, or is damaged.
+    """
     try:
         with tarfile.open(archive) as members:
             for member in members:
-                content = members.extractfile(member) if Path(member.name).name == CSV else None
-                if content is not None:
-                    with (work / CSV).open("wb") as target:
-                        shutil.copyfileobj(content, target, 2**20)
+                if Path(member.name).name == CSV and member.isreg():
+                    _copy(members, member, work / CSV)
                     return work / CSV
-    except (tarfile.TarError, OSError, EOFError) as error:
-        raise ClearschedError(f"{archive}: truncated or no .tar.gz ({error}); fetch it again") from None
+    except (tarfile.TarError, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, OverflowError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
+        raise ClearschedError(f"{archive}: truncated or no .tar.gz ({reason}); fetch it again") from None
     raise ClearschedError(f"{archive}: holds no {CSV}")
+
+
+def _copy(members: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    """Unpack a member; what the disk refuses is no fault of the archive.
+
+    Raises:
+        ClearschedError: it cannot be written.
+    """
+    content = members.extractfile(member)
+    with told(target):
+        stream = target.open("wb")
+    with stream:
+        while piece := content.read(2**20) if content else b"":
+            with told(target):
+                stream.write(piece)
+    while members.fileobj is not None and members.fileobj.read(2**20):  # to the checksum at its end
+        pass
 
 
 def _write(
@@ -119,15 +142,20 @@ def _write(
     work: Path,
     origin: dict[str, dict[str, str]],
 ) -> None:
+    import duckdb
+
     from clearsched.problems.dag_jobs.traces.alibaba_2018.query import BatchTasks
 
     metadata = {"seed": seed, **origin, "reference": "Alibaba cluster-trace-v2018"}
-    with (
-        closing(BatchTasks(csv, work, options, seed, summary)) as tasks,
-        trace_rows(out, summary, options.spread, options.model_dump(), metadata) as rows,
-    ):
-        for table in tasks.batches():
-            rows.write(convert(table, options.after_parents, summary))
+    try:
+        with (
+            closing(BatchTasks(csv, work, options, seed, summary)) as tasks,
+            trace_rows(out, summary, options.spread, options.model_dump(), metadata) as rows,
+        ):
+            for table in tasks.batches():
+                rows.write(convert(table, options.after_parents, summary))
+    except duckdb.Error as error:  # its own temporary files, or its memory
+        raise ClearschedError(f"{csv}: cannot be read: {str(error).splitlines()[0]}") from None
 
 
 def convert(table: pa.Table, after_parents: bool, summary: Summary) -> Batch:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.settings.sources import Alibaba2018Params
 from clearsched.problems.dag_jobs.traces.alibaba_2018.names import has_edge_pattern
+from clearsched.problems.dag_jobs.traces.alibaba_2018.rows import LONGEST_MS, spread_factors
 from clearsched.problems.dag_jobs.traces.summary import Summary
 
 COLUMNS = {
@@ -39,6 +40,18 @@ MEMORY_LIMIT = "1GB"
 
 BATCH_ROWS = 100_000
 
+MOST_INSTANCES = 10_000_000
+"""Of a task; more is a fault of the file, and none could be simulated."""
+
+MOST_STAGES = 10_000
+"""Of a job."""
+
+MOST_S = 10_000_000_000
+"""Seconds that a time may be from 0: 317 years, so that times of day 0 of the trace or of 1970 are both read."""
+
+MOST_PLANNED = 1_000_000
+"""Of plan_cpu (100 = 1 core) and plan_mem (%)."""
+
 
 class BatchTasks:
     """The tasks of the jobs that the options keep.
@@ -56,6 +69,7 @@ class BatchTasks:
         self._read()
         self._group()
         self._keep(options, seed)
+        self._count_impossible()
 
     def close(self) -> None:
         """Let go of the files."""
@@ -90,6 +104,11 @@ class BatchTasks:
         """The file as table `task`, in its order; names without a number are long and told by nothing: left out."""
         _check_columns(self._csv)
         columns = ", ".join(f"'{name}': '{kind}'" for name, kind in COLUMNS.items())
+        odd = f"instance_num > {MOST_INSTANCES} OR isnan(instance_num)"
+        for name in ("start_time", "end_time"):
+            odd += f" OR abs({name}) > {MOST_S} OR isnan({name})"
+        planned = {name: f"{name} < 0 OR {name} > {MOST_PLANNED} OR isnan({name})" for name in ("plan_cpu", "plan_mem")}
+        cpu, memory = (f"CASE WHEN {wrong} THEN NULL ELSE {name} END" for name, wrong in planned.items())
         try:
             self._db.execute(
                 f"""
@@ -97,8 +116,9 @@ class BatchTasks:
                     CASE WHEN starts_with(task_name, 'task_') OR starts_with(task_name, 'MergeTask') THEN ''
                         ELSE coalesce(task_name, '') END AS name,
                     instance_num AS instances, job_name AS job, status IS NOT DISTINCT FROM 'Terminated' AS finished,
-                    start_time AS start_s, end_time AS end_s, plan_cpu AS cpu, plan_mem AS memory
-                FROM read_csv('{_quoted(str(self._csv))}', header = false, auto_detect = false, delim = ',',
+                    start_time AS start_s, end_time AS end_s, {cpu} AS cpu, {memory} AS memory,
+                    coalesce({odd}, false) AS odd, coalesce({" OR ".join(planned.values())}, false) AS impossible
+                FROM read_csv('{_quoted(_literal(str(self._csv)))}', header = false, auto_detect = false, delim = ',',
                     quote = '"', escape = '"', nullstr = '', columns = {{{columns}}})
                 """
             )
@@ -109,11 +129,14 @@ class BatchTasks:
             self._summary.skip("rows without a job name", nameless)
 
     def _group(self) -> None:
-        """Table `job`: stages, whether all are finished, first start, whether a name has a parent, first row."""
+        """Table `job`: stages, whether all are finished, first start, whether a number of it is out of range, most
+        instances and longest duration of a stage, whether a name has a parent, first row.
+        """
         self._db.execute(
             f"""
             CREATE TABLE job AS SELECT job, count(*) AS stages, bool_and(finished) AS finished,
-                min(start_s) FILTER (start_s > 0) AS start_s,
+                min(start_s) FILTER (start_s > 0) AS start_s, bool_or(odd) AS odd, max(instances) AS instances,
+                coalesce(max(end_s - start_s) FILTER (start_s > 0), 0) AS longest_s,
                 bool_or(regexp_matches(name, '{has_edge_pattern()}')) AS dag, min(rowid) AS first_row
             FROM task WHERE job IS NOT NULL GROUP BY job
             """
@@ -123,10 +146,18 @@ class BatchTasks:
 
     def _keep(self, options: Alibaba2018Params, seed: int) -> None:
         """Table `kept`: job, profile, arrival_s of the jobs that the options keep; the others are counted by reason."""
-        reasons = [("jobs without a start time", "start_s IS NULL")]
+        # The longest of a stage's several durations lasts `spread` longer than its mean.
+        times = float(spread_factors(options.spread)[-1])
+        most_s = f"{LONGEST_MS / 1000} / CASE WHEN instances > 1 THEN {times} ELSE 1 END"
+        reasons = [
+            ("jobs with a number out of range (instances, start_time or end_time)", "odd"),
+            ("jobs with a task of more than 24.8 days", f"longest_s > {most_s}"),
+            (f"jobs of more than {MOST_STAGES:,} stages", f"stages > {MOST_STAGES}"),
+            ("jobs without a start time", "start_s IS NULL"),
+        ]
         if options.keep == "finished":
             reasons.append(("jobs with a task that is not Terminated", "NOT finished"))
-        start = f"start_s - {self._value('SELECT coalesce(min(start_s), 0) FROM job')}"
+        start = f"start_s - {self._value('SELECT coalesce(min(start_s), 0) FROM job WHERE NOT odd')}"
         outside = f"{start} < {options.start_h * 3600}"
         if options.end_h is not None:
             outside += f" OR {start} >= {options.end_h * 3600}"
@@ -155,6 +186,12 @@ class BatchTasks:
             self._sample(options.sample, count, seed)
             self._summary.skip("jobs not in the sample", count - options.sample)
         self._db.execute("DROP TABLE job; DROP TABLE verdict")
+
+    def _count_impossible(self) -> None:
+        """Of the jobs that are kept."""
+        count = self._value("SELECT count(*) FROM task JOIN kept USING (job) WHERE impossible")
+        if count:
+            self._summary.survive("tasks with an impossible plan_cpu or plan_mem (kept empty)", count)
 
     def _sample(self, size: int, count: int, seed: int) -> None:
         """Leave `size` jobs in `kept`, numbered anew; the first of them arrives at 0."""
@@ -185,6 +222,11 @@ def _check_columns(csv: Path) -> None:
     if line.strip() and count != len(COLUMNS):
         hint = " (8 are those of cluster-trace-v2017, which is not read)" if count == 8 else ""
         raise ClearschedError(f"{csv}: line 1: {count} columns{hint}: {EXPECTED}")
+
+
+def _literal(path: str) -> str:
+    """A path that DuckDB takes for no pattern of several files."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)
 
 
 def _quoted(text: str) -> str:

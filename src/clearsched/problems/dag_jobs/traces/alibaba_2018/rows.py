@@ -105,6 +105,9 @@ def stage_table(batch: Batch, first_profile: int, variation: float) -> pa.Table:
 
     A stage of one task has its duration, one of several tasks the `spread_factors` of it. They are stored for fresh
     executors only, which the simulator then takes for all waves.
+
+    Raises:
+        ClearschedError: a duration does not fit into the schema.
     """
     stages = np.diff(batch.job_start)
     job = np.repeat(np.arange(batch.num_jobs), stages)
@@ -115,13 +118,15 @@ def stage_table(batch: Batch, first_profile: int, variation: float) -> pa.Table:
     offsets = np.concatenate([[0], np.cumsum(length)])
     position = np.arange(offsets[-1]) - np.repeat(offsets[:-1], length)
     factor = np.where(np.repeat(batch.num_tasks > 1, length), factors[position], 1.0)
-    values = np.minimum(np.rint(np.repeat(mean_ms, length) * factor), LONGEST_MS).astype(np.int32)
+    values = np.rint(np.repeat(mean_ms, length) * factor)
+    if len(values) and not values.max() <= LONGEST_MS:
+        raise ClearschedError(f"a task lasts {values.max() / 86_400_000:.3g} days: a trace holds up to 24.8")
     entry = TRACE.field("durations").type.value_type
     durations = pa.StructArray.from_arrays(
         [
             pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), ["fresh"]).cast(pa.string()),
             pa.array(np.ones(rows, np.int32)),
-            pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values)),
+            pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values.astype(np.int32))),
         ],
         fields=[entry.field(index) for index in range(entry.num_fields)],
     )

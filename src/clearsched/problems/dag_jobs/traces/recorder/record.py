@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from clearsched.errors import ClearschedError
-from clearsched.files import digest_json, read_json, write_json
+from clearsched.files import digest_json, make_folder, read_json, write_json
 from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.traces.recorder.application import Application
 from clearsched.problems.dag_jobs.traces.recorder.eventlog import Run, read_events, read_runs
@@ -235,7 +235,7 @@ def generate_tables(plan: Plan, scale_factor: float, row_group: int) -> Path:
     folder = plan.work / "data" / f"{size_name(scale_factor)}-{row_group}"
     finished = folder / "finished"
     if not finished.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         command = [generator_command(), "parquet", "--overwrite", "--quiet"]
         command += ["-s", f"{scale_factor:g}", "--row-group-bytes", str(row_group), "-o", str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -256,7 +256,7 @@ def record_level(
     warmup_factor = warmup_factor_for(scale_factor)
     folder, scratch = plan.folder(scale_factor, level), plan.work / "scratch"
     for path in (folder, scratch):
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
     settings = {
         "conf": spark_conf(level, folder, scratch, plan.driver_memory),
         "tables": {

@@ -579,7 +579,7 @@ def student(scores: list[float], *, none: bool = False, share: float = 0.5) -> A
     return SimpleNamespace(
         name="half",
         may_idle=none,
-        scores=lambda features: np.array(scores),
+        scores=lambda features, starts: np.array(scores),
         rounds_up=False,
         level_share=lambda features: np.full(len(features), share),
     )

@@ -70,7 +70,7 @@ class Hybrid:
         shown = np.arange(table.shape[1]) < counts[:, None]
         shown[:, -1] = none
         scores = np.full(len(real), 0.0 if self.student.may_idle else -np.inf)
-        scores[real] = self.student.scores(observation.candidates)
+        scores[real] = self.student.scores(observation.candidates, observation.candidate_start)
         order = {
             False: places(np.round(table[shown], DIGITS), starts),
             True: places(scores, starts, ~real),

@@ -18,7 +18,6 @@ from clearsched.decisions.ordering import places
 from clearsched.problems.problem import Choice
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.patches import conditions_of
-from clearsched.scorers.pieces import firing
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
@@ -133,7 +132,7 @@ def slopes(scorer: Scorer, name: str, rows: np.ndarray, names: Sequence[str]) ->
     if isinstance(scorer, WeightedSum):
         return np.full(len(rows), float(scorer.weights.get(name, 0.0)))
     if isinstance(scorer, StepList):
-        step = firing(scorer, rows, names)
+        step = scorer.firing(rows, names)
         return np.array([step.plus.get(name, 0.0) for step in scorer.steps])[step]
     return np.zeros(len(rows))
 
@@ -228,16 +227,27 @@ class _Trial:
         changed[:, feature] = np.repeat(values, len(rows))
         return changed
 
+    def _with(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Iterator[np.ndarray]:
+        """float64[n]: the scores of the decision with each value of a feature of some rows."""
+        if self.policy.scorers[self.rank.name].relative:
+            for value in values:
+                changed = self.rows.copy()
+                changed[rows, feature] = value
+                yield self._scored(changed)
+            return
+        scored = self._scored(self._changed(feature, rows, values)).reshape(len(values), len(rows))
+        for new in scored:
+            scores = self.scores.copy()
+            scores[rows] = new
+            yield scores
+
     def _first(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Flip | None:
         """The nearest of some values that flips the answer."""
         own, spread = float(self.rows[rows[0], feature]), self.spread
         values = np.unique(values.astype(np.float32))
         values = values[(values >= spread.low[feature]) & (values <= spread.high[feature]) & (values != own)]
         values = values[np.argsort(np.abs(values - np.float32(own)), kind="stable")]
-        scored = self._scored(self._changed(feature, rows, values)).reshape(len(values), len(rows))
-        for value, new in zip(values.tolist(), scored, strict=True):
-            scores = self.scores.copy()
-            scores[rows] = new
+        for value, scores in zip(values.tolist(), self._with(feature, rows, values), strict=True):
             answer = self._answer(scores)
             if answer != self.answer and self.wanted in (None, answer):
                 return Flip(feature, rows, value, answer, abs(value - own) / float(spread.deviation[feature]))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from clearsched.compiled.feature import Feature
-from clearsched.compiled.scoring import Packed
+from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.errors import ClearschedError
 from clearsched.registry import load
 from clearsched.scorers.kinds import SCORERS
@@ -20,8 +21,10 @@ Facts = Mapping[str, Any]
 
 
 class Question(Protocol):
-    """The choice that a scorer answers, as far as its words need it: a `problems.problem.Choice`."""
+    """The choice that a scorer answers, as far as it needs it: a `problems.problem.Choice`."""
 
+    @property
+    def name(self) -> str: ...
     @property
     def form(self) -> str:
         """rank: the candidate of the highest score is chosen; level: the score is a share of the most."""
@@ -41,8 +44,28 @@ class Question(Protocol):
         """What a level counts: "executors"."""
 
 
+class Piece(NamedTuple):
+    """A part of a scorer that a person reads as one.
+
+    Attributes:
+        name: "rule 2", "tie 1: least job_age_s".
+        without: the scorer without it; None where it cannot be left out, as the last rule.
+        speaks: whether `Scorer.firing` tells the rows for which it speaks, where that tells anything: a tie has none.
+    """
+
+    name: str
+    without: Scorer | None
+    speaks: bool = True
+
+
 class Scorer(Protocol):
-    """A number for each row of features: the score of a candidate, or the share of the most that a level is."""
+    """A number for each row of features: the score of a candidate, or the share of the most that a level is.
+
+    A kind derives from it and says what it knows beyond the first methods; what it leaves out is nothing.
+    """
+
+    relative: ClassVar[bool] = False
+    """Whether the score of a row depends on the other rows of its decision."""
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the compiled loop, whose rows have the features `names`; `where` begins an error.
@@ -51,8 +74,12 @@ class Scorer(Protocol):
             ClearschedError: a feature that is none of `names`, or a kind that answers outside the loop only.
         """
 
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n]: the score of each row of float32[n, F] with the features `names`, to the bit as in the loop."""
+    def scores(self, features: np.ndarray, names: Sequence[str], starts: np.ndarray | None = None) -> np.ndarray:
+        """float64[n]: the score of each row of float32[n, F] with the features `names`, to the bit as in the loop.
+
+        `starts`: int64[d + 1], the first row of each decision; None: all rows are of one. Asked where `relative`.
+        """
+        return scores_of(self.pack(names), features, starts)
 
     def to_json(self) -> Any:
         """The value that a student's file has of it; `from_json` gives the same scorer back."""
@@ -79,6 +106,26 @@ class Scorer(Protocol):
     @property
     def used(self) -> tuple[str, ...]:
         """The features that it asks for, each once."""
+
+    def check(self, choice: Question, where: str) -> None:
+        """Whether it can answer a choice: some have parts that only one form of choice can have.
+
+        Raises:
+            ClearschedError: it cannot.
+        """
+        return
+
+    def pieces(self) -> list[Piece]:
+        """Its pieces in the order in which they are printed; those that `firing` tells apart come first."""
+        return []
+
+    def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray | None:
+        """int64[n]: the piece that speaks for each row of float32[n, F], by its place; None where all do at once."""
+        return None
+
+    def places(self) -> Counter[str]:
+        """How many conditions, ties, nodes, powers and weights ask for each feature."""
+        return Counter(self.used)
 
 
 def read_scorer(value: Any, names: Sequence[str], where: str) -> Scorer:

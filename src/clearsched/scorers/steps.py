@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.cap_terms import NO_CAP_TERMS, pack_cap_terms
+from clearsched.compiled.cap_terms import NO_CAP_TERMS, TIMES, pack_cap_terms
 from clearsched.compiled.formulae import pack_formula
-from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import level_in_words
 from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, parse_conditions
-from clearsched.scorers.scorer import Facts, Question, known_column
+from clearsched.scorers.pieces import each_of
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column
 
 KEYS = ("if", "of", "below", "then", "plus")
 """What an object of the list `steps` may have."""
@@ -43,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class StepList:
+class StepList(Scorer):
     """Steps read from the top: the first that a row falls under gives it its value.
 
     A level is rounded up, so that it says what the caps of the candidates say: who is below one may take one more.
@@ -72,10 +74,6 @@ class StepList:
             for step in self.steps
         ]
         return Packed(steps=pack_steps(packed, caps), up=True)
-
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
-        return scores_of(self.pack(names), features)
 
     def to_json(self) -> dict[str, Any]:
         """Each step with its keys, those that it lacks left out."""
@@ -148,9 +146,28 @@ class StepList:
         """The features of conditions, caps and weights, in the order of the columns."""
         found = {self.names[c.feature] for step in self.steps for c in step.conditions}
         found |= {step.of for step in self.steps if step.of}
-        found |= {name for step in self.steps for term in step.below for name in term if name != "times"}
+        found |= {name for step in self.steps for term in step.below for name in term if name != TIMES}
         found |= {name for step in self.steps for name in step.plus}
         return tuple(name for name in self.names if name in found)
+
+    def pieces(self) -> list[Piece]:
+        """The steps."""
+        return each_of(self, "steps", "step", otherwise=True)
+
+    def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """int64[n]: the first step that each row falls under."""
+        steps = tuple(replace(step, value=float(i), plus={}) for i, step in enumerate(self.steps))
+        return replace(self, steps=steps).scores(features, names).astype(np.int64)
+
+    def places(self) -> Counter[str]:
+        """Of conditions, caps and weights."""
+        found: Counter[str] = Counter()
+        for step in self.steps:
+            found.update(self.names[condition.feature] for condition in step.conditions)
+            found.update([step.of] if step.of else [])
+            found.update(name for term in step.below for name in term if name != TIMES)
+            found.update(step.plus)
+        return found
 
 
 def _result(step: Step, choice: Question, facts: Facts) -> str:

@@ -13,6 +13,7 @@ from clearsched.students.settings import (
     FigsParams,
     GreedyRulesParams,
     IntegerScoreParams,
+    PairwiseForestParams,
     PrunedTreeParams,
     RuleListParams,
     RulesFromNothingParams,
@@ -137,6 +138,15 @@ STUDENTS = Registry(
             IntegerScoreParams,
             "conditions that give a few whole points each: the most points win",
             size="conditions",
+        ),
+        StudentKind(
+            "pairwise_forest",
+            "pairwise forest",
+            Look("#56B4E9", "d"),
+            "clearsched.students.pairwise_forest",
+            PairwiseForestParams,
+            "a forest that compares two candidates at a time: the one that wins most is chosen",
+            size="trees",
         ),
         StudentKind(
             "fair_limit",

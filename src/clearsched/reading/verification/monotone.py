@@ -61,6 +61,8 @@ def monotone(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequ
     """
     if names[feature] not in scorer.used:
         return Verdict(feature, direction, True)
+    if scorer.relative:  # what two rows alone win says nothing of a decision
+        return Verdict(feature, direction, None)
     try:
         if isinstance(scorer, RuleList):
             found = _of_rules(scorer, feature, direction, box)

@@ -14,10 +14,11 @@ from clearsched.evaluation import TABLE, comparison, rollouts, seeds, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.policies import load_policies, reference_policy
+from clearsched.evaluation.students import control_lines, student_table
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
-from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, write_table
+from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, STUDENTS, write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -58,6 +59,7 @@ def evaluate(
     faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
     if params.evaluation.part_costs:
         faithful = with_costs(faithful, problem, learned, teacher, instance, episodes, bootstrap)
+    beside = student_table(problem, runs, faithful.to_pylist(), bootstrap)
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
     files |= {f"students/{path.name}": path for path in students}
     files |= {f"search/{path.name}": path for path in searched}
@@ -72,6 +74,7 @@ def evaluate(
         "fidelity": (faithful, FIDELITY),
         "bounds": (bound_table(bounds), BOUNDS),
         "seeds": (seeds.seed_table(seeded, base), SEEDS),
+        "students": (beside, STUDENTS),
         **instance.details(runs, episodes),
     }
     for name, (table, schema) in tables.items():
@@ -80,7 +83,9 @@ def evaluate(
     found = comparison.verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
     setting = instance.describe("test", episodes)
     together = list(seeds.summaries(seeded, base, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
-    write_text(out_dir / TABLE, text.render(problem, compared, found, faithful, setting, bootstrap, together))
+    added = control_lines(problem, runs, bootstrap)
+    told = text.render(problem, compared, found, faithful, setting, bootstrap, together, beside, added)
+    write_text(out_dir / TABLE, told)
 
 
 def with_costs(

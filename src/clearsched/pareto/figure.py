@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clearsched.figures import style
+from clearsched.figures.marks import better, spread
 from clearsched.problems.problem import Measure
 from clearsched.schemas import STUDENTS_PARETO
 
@@ -30,8 +31,7 @@ def draw(
         axes.set_xlabel("size: rules, leaves or trees")
         style.grid(axes, "y")
     cost.axhline(0.0, color=style.BLACK, linestyle="--", linewidth=1.1)
-    better = "lower is better" if objective.lower_is_better else "higher is better"
-    cost.set_ylabel(style.wrapped(f"{objective.short}: difference to the teacher, % ({better})", 40))
+    cost.set_ylabel(style.wrapped(f"{objective.short}: difference to the teacher, % ({better(objective)})", 40))
     cost.set_title(f"cost on test episodes, {100 * confidence:g} % intervals", loc="left")
     fidelity.set_ylabel("% of the real choices")
     fidelity.set_title("first choice is the teacher's", loc="left")
@@ -45,9 +45,11 @@ def _draw_kind(cost: Axes, fidelity: Axes, rows: Sequence[dict[str, Any]], shown
     """The sizes of a kind; a ring round the one that would be picked."""
     look = style.points(shown, 5)
     sizes, means = [row["size"] for row in rows], [row["difference_percent"] for row in rows]
-    low = [row["difference_percent"] - row["difference_low"] for row in rows]
-    high = [row["difference_high"] - row["difference_percent"] for row in rows]
-    cost.errorbar(sizes, means, yerr=[low, high], linewidth=1.2, capsize=2, label=shown.label, **look)
+    cost.plot(sizes, means, linewidth=1.2, label=shown.label, **look)
+    for row in rows:
+        middle = row["difference_percent"]
+        ends = spread(middle, row["difference_low"], row["difference_high"])
+        cost.errorbar([row["size"]], [middle], yerr=ends, linestyle="none", color=look["color"], capsize=2)
     told = [(row["size"], 100 * row["top1"]) for row in rows if row["top1"] is not None]
     fidelity.plot([size for size, _ in told], [share for _, share in told], linewidth=1.2, **look)
     picked = [row for row in rows if row["picked"]]

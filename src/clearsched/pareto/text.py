@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
+from clearsched.evaluation.students import difference_cells
 from clearsched.layout import layout, with_unit
 from clearsched.problems.problem import Instance, Problem
 
@@ -39,8 +40,7 @@ def _cells(problem: Problem, row: dict[str, Any]) -> tuple[str, ...]:
         str(row["complexity"]),
         "-" if row["unseen"] is None else f"{row['unseen']:.2f}",
         f"{row['mean']:.2f}",
-        f"{row['difference_percent']:+.1f}",
-        f"{row['difference_low']:+.1f} to {row['difference_high']:+.1f}",
+        *difference_cells(row),
         f"{row['worst']:.2f}",
         "-" if row["top1"] is None else f"{100 * row['top1']:.1f} %",
     )

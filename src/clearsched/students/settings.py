@@ -228,6 +228,11 @@ class StudentsParams(Section):
     names: tuple[str, ...] = Field(  # of the registry; a section each follows (params.composing)
         ("rule_list", "boosted_trees"), min_length=1, description="students to fit"
     )
+    control: bool = Field(
+        False,
+        description="also fit the control of a student that is refined: the same search without a teacher, so that "
+        "tables say what the teacher added",
+    )
     dagger_rounds: int = Field(
         1, ge=0, le=20, description="rounds in which students run, the teacher answers, and they are fitted again"
     )

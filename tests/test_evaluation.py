@@ -689,11 +689,14 @@ def test_costs_of_parts_stand_beside_their_fidelity(monkeypatch: pytest.MonkeyPa
     """Each part of the first choice, and the level, once a student; subsets have none."""
     asked: list[tuple[str, list[str]]] = []
 
-    def part_costs(teacher: Any, student: Any, instance: Any, episodes: Any, parts: list[str], drawn: Any) -> Any:
+    def part_costs(
+        teacher: Any, student: Any, instance: Any, episodes: Any, parts: list[str], base: Any, drawn: Any
+    ) -> Any:
         asked.append((student.name, parts))
         return {part: Interval(1.5, 0.5, 2.5, 0.1, 9) for part in parts}
 
     monkeypatch.setattr("clearsched.evaluation.part_costs.part_costs", part_costs)
+    monkeypatch.setattr("clearsched.evaluation.part_costs.objective_of", lambda *given: np.ones(1))
     monkeypatch.setattr("clearsched.teacher.load_policy", lambda path: None)
     shapes = [("stage", "all", "whole"), ("stage", "real", "whole"), ("stage", "all", "group")]
     shapes += [("limit", "all", "whole"), ("limit", "real", "whole")]

@@ -160,13 +160,14 @@ STUDENTS = pa.schema(
 STUDENTS_PARETO = pa.schema(
     [
         field("kind", pa.string(), "", "kind of student"),
-        field("size", pa.int64(), "", "rules, leaves or trees, as the kind counts"),
+        field("by", pa.string(), "", "the setting that says its size; empty: the usual one of the kind"),
+        field("size", pa.int64(), "", "rules, leaves or trees, as the kind counts, or what `by` says"),
         field("unseen", pa.float64(), "the objective's", "mean over the episodes that sizes are chosen on", True),
         field("picked", pa.bool_(), "", "whether it is the smallest that is nearly as good as the best there"),
         *(STUDENTS.field(name) for name in STUDENTS.names if name not in ("policy", "worst_to_baseline")),
     ]
 )
-"""A row a kind and size. The metadata names the `objective` and the `confidence` of the intervals."""
+"""A row a kind, setting and size. The metadata names the `objective` and the `confidence` of the intervals."""
 
 BOUNDS = pa.schema(
     [

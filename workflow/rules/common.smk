@@ -13,6 +13,7 @@ from clearsched.errors import ClearschedError
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
 from clearsched.problems import find_problem
 from clearsched.students.kinds import fitted
+from clearsched.students.sizes import fronts
 from clearsched.workflow import caption, code_of_rule, figures_compared, figures_drawn, inputs_of, made_of, tables_of
 
 min_version("9.14")

@@ -98,7 +98,7 @@ def with_costs(
     bootstrap: comparison.Bootstrap,
 ) -> pa.Table:
     """The table of fidelity with what a student's answers to each part cost in closed loop."""
-    from clearsched.evaluation.part_costs import LEVEL, part_costs  # it brings torch
+    from clearsched.evaluation.part_costs import LEVEL, objective_of, part_costs  # it brings torch
     from clearsched.teacher import load_policy as load_teacher
 
     rows, by = faithful.to_pylist(), {student.name: student for student in students}
@@ -108,9 +108,10 @@ def with_costs(
         if row["decisions_of"] == "all" and (forms[row["choice"]] == LEVEL or row["part"] != WHOLE):
             asked[row["policy"], LEVEL if row["part"] == WHOLE else row["part"]] = row
     expert = load_teacher(teacher)
+    base = objective_of(expert, instance, episodes)
     for name, student in by.items():
         own = [part for policy, part in asked if policy == name]
-        for part, cost in part_costs(expert, student, instance, episodes, own, bootstrap).items():
+        for part, cost in part_costs(expert, student, instance, episodes, own, base, bootstrap).items():
             asked[name, part] |= {"cost_percent": cost.mean, "cost_low": cost.low, "cost_high": cost.high}
     return pa.Table.from_pylist(rows, schema=FIDELITY)
 

@@ -63,6 +63,7 @@ RULES = (
     "students.switch.of",
     "students.pareto.kinds",
     "students.pareto.sizes",
+    "students.pareto.further",
 )
 """What rules there are depends on these."""
 
@@ -82,7 +83,7 @@ def _rules(params: Params) -> tuple[Any, ...]:
     """The values of `RULES`."""
     students = params.students
     of, sizes = students.model_dump()["switch"]["of"], students.pareto
-    return students.names, fitted(students), params.search.families, of, sizes.kinds, sizes.sizes
+    return students.names, fitted(students), params.search.families, of, sizes.kinds, sizes.sizes, sizes.further
 
 
 def lay_over(base: Mapping[str, Any], layer: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -17,12 +17,14 @@ from clearsched.evaluation.rollouts import roll_out
 from clearsched.evaluation.students import faithful_in, student_row
 from clearsched.files import provenance, read_json, write_text
 from clearsched.pareto import figure, text
+from clearsched.pareto.series import series_of
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Measure, Problem
 from clearsched.schemas import STUDENTS_PARETO, write_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.policy import load_policy as load_student
 from clearsched.students.bench import smallest_good
+from clearsched.students.sizes import name_of
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -75,19 +77,21 @@ def compare_sizes(
 
 
 def _sized(path: Path, problem: Problem) -> ScoredPolicy:
-    """A student under the name of its kind and size."""
+    """A student under the name of its kind, the setting that says its size, and its size."""
     student = load_student(path, problem)
     size = student.evidence.get("size")
     if not isinstance(size, int):
         raise ClearschedError(f"{path}: tells no size: fit it again with --size")
-    return replace(student, name=f"{student.name} {size}")
+    name = name_of(student.name, student.evidence.get("size_by", ""))
+    return replace(student, name=f"{name} {size}", evidence={**student.evidence, "kind": student.name})
 
 
 def _row(student: ScoredPolicy, told: Mapping[str, Any], objective: Measure) -> dict[str, Any]:
     """A row of STUDENTS_PARETO of one of STUDENTS."""
     size = int(student.evidence["size"])
     own = {
-        "kind": student.name.removesuffix(f" {size}"),
+        "kind": student.evidence["kind"],
+        "by": student.evidence.get("size_by", ""),
         "size": size,
         "unseen": student.evidence.get(f"unseen_{objective.name}"),
         "picked": False,
@@ -98,8 +102,7 @@ def _row(student: ScoredPolicy, told: Mapping[str, Any], objective: Measure) -> 
 def _pick(rows: Sequence[dict[str, Any]], objective: Measure, within: float) -> None:
     """Mark of each kind the smallest size that is nearly as good as the best on the episodes that students chose on."""
     sign = 1.0 if objective.lower_is_better else -1.0
-    for kind in dict.fromkeys(row["kind"] for row in rows):
-        own = sorted((row for row in rows if row["kind"] == kind), key=lambda row: int(row["size"]))
+    for own in series_of(rows):
         told = [(row, sign * row["unseen"]) for row in own if row["unseen"] is not None]
         if told:
             smallest_good(told, within)[0]["picked"] = True

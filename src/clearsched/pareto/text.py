@@ -9,6 +9,7 @@ from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.students import difference_cells
 from clearsched.layout import layout, with_unit
+from clearsched.pareto.series import called
 from clearsched.problems.problem import Instance, Problem
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
 
 def _cells(problem: Problem, row: dict[str, Any]) -> tuple[str, ...]:
     return (
-        label(problem, row["kind"]),
+        called(label(problem, row["kind"]), row["by"]),
         f"{row['size']}{'*' if row['picked'] else ' '}",
         str(row["complexity"]),
         "-" if row["unseen"] is None else f"{row['unseen']:.2f}",

@@ -202,12 +202,23 @@ class RefineParams(Section):
         return 1
 
 
+class FrontParams(Section):
+    """A kind in sizes of its own, or by another of its settings."""
+
+    kind: str = Field(description="kind of student")
+    by: str = Field("", description="setting of its section that says how large it is; empty: the usual one")
+    sizes: tuple[Count, ...] = Field((), description="sizes; empty: those of `pareto.sizes`")
+
+
 class ParetoParams(Section):
     """How much there is to read, against what it is worth: the same kind in several sizes."""
 
     kinds: tuple[str, ...] = Field(("rule_list",), description="kinds of student that `snakemake students_pareto` fits")
     sizes: tuple[Count, ...] = Field(
         (2, 3, 4, 6, 8, 12, 16, 24, 32), min_length=1, description="sizes: rules, leaves, trees, as the kind counts"
+    )
+    further: tuple[FrontParams, ...] = Field(
+        (), description="kinds in sizes of their own, as `{kind: boosted_trees, by: depth, sizes: [1, 2, 3]}`"
     )
     within: Rate = Field(0.005, description="share of the best size's cost by which a smaller one may be worse")
 

@@ -265,7 +265,10 @@ def test_a_flip_of_a_forest_of_pairs_changes_what_the_others_win() -> None:
     first, second, _ = THREE.features
     assert against(scorer, RANK, second, first) == "the first of the two is the better one with 100 % of the votes"
     assert for_it(scorer, RANK, first) == "what it wins against the others counts"
-    assert monotone(scorer, PLACE["job_age_s"], -1, box_of(THREE), FEATURE_NAMES).holds is None
+    box = box_of(THREE)
+    assert monotone(scorer, PLACE["job_age_s"], -1, box, FEATURE_NAMES).holds is None, "searched, and nothing found"
+    older = monotone(scorer, PLACE["job_age_s"], +1, box, FEATURE_NAMES)
+    assert older.holds is False and older.scores == (1.0, -1.0), "held against itself when younger, it loses"
 
 
 # Words --------------------------------------------------------------------------------------------------------------

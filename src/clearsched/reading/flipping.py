@@ -165,8 +165,8 @@ class _Trial:
         self.answer = self._answer(self.scores)
         self.rank: Choice = policy.rank
 
-    def _scored(self, rows: np.ndarray) -> np.ndarray:
-        scores = np.array(self.policy.scores(rows), np.float64)
+    def _scored(self, rows: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+        scores = np.array(self.policy.scores(rows, starts), np.float64)
         if not self.policy.may_idle:
             scores[np.isnan(rows).all(axis=1)] = -np.inf
         return scores
@@ -230,10 +230,10 @@ class _Trial:
     def _with(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Iterator[np.ndarray]:
         """float64[n]: the scores of the decision with each value of a feature of some rows."""
         if self.policy.scorers[self.rank.name].relative:
-            for value in values:
-                changed = self.rows.copy()
-                changed[rows, feature] = value
-                yield self._scored(changed)
+            whole = np.tile(self.rows, (len(values), 1, 1))
+            whole[:, rows, feature] = values[:, None]
+            starts = np.arange(len(values) + 1) * len(self.rows)
+            yield from self._scored(whole.reshape(-1, self.rows.shape[1]), starts).reshape(len(values), -1)
             return
         scored = self._scored(self._changed(feature, rows, values)).reshape(len(values), len(rows))
         for new in scored:

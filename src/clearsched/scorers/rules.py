@@ -18,7 +18,7 @@ from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_rule, parse_conditions
 from clearsched.scorers.pieces import each_of, ties_of
-from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column, sorted_marks
 from clearsched.scorers.ties import APART, MOST, among_equals, check_ties, read_ties, tie_weights
 
 VALUE = "then"
@@ -140,6 +140,20 @@ class RuleList(Scorer):
         """int64[n]: the first rule that fits each row."""
         numbered = tuple(rule._replace(value=float(i)) for i, rule in enumerate(self.rules))
         return replace(self, rules=numbered, shares=(), ties=()).scores(features, names).astype(np.int64)
+
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """Constant between thresholds but for ties, which are weights."""
+        return True
+
+    def thresholds(self, name: str) -> np.ndarray:
+        """Those of the conditions."""
+        return sorted_marks(
+            c.threshold for rule in self.rules for c in rule.conditions if self.names[c.feature] == name
+        )
+
+    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """The weight of the feature among the ties."""
+        return np.full(len(rows), dict(tie_weights(self.ties)).get(name, 0.0))
 
     def places(self) -> Counter[str]:
         """Of conditions and ties."""

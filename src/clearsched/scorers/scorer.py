@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -123,6 +123,21 @@ class Scorer(Protocol):
         """int64[n]: the piece that speaks for each row of float32[n, F], by its place; None where all do at once."""
         return None
 
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """Whether the score is a straight line in a feature between `thresholds`, so that crossings can be computed.
+
+        `together`: rows that change at once, which then must not cross each other either.
+        """
+        return False
+
+    def thresholds(self, name: str) -> np.ndarray:
+        """float32, sorted: what a feature is compared with; a row goes the one way below it, the other from it on."""
+        return np.zeros(0, np.float32)
+
+    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """float64[n]: how much the score of each row of float32[n, F] gains with a unit more, if `is_piecewise`."""
+        return np.zeros(len(rows))
+
     def places(self) -> Counter[str]:
         """How many conditions, ties, nodes, powers and weights ask for each feature."""
         return Counter(self.used)
@@ -143,6 +158,11 @@ def read_scorer(value: Any, names: Sequence[str], where: str) -> Scorer:
     kind = next((kind for kind in SCORERS.values() if kind.key in given), SCORERS["formula"])
     scorer: Scorer = load(kind.scorer).from_json(value, names, where)
     return scorer
+
+
+def sorted_marks(marks: Iterable[float]) -> np.ndarray:
+    """float32, each once: thresholds as rows are compared with them."""
+    return np.unique(np.array(list(marks), np.float32))
 
 
 def known_column(name: str, names: Sequence[str], where: str) -> int:

@@ -19,7 +19,7 @@ from clearsched.scorers import words
 from clearsched.scorers.cap_terms import level_in_words
 from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, parse_conditions
 from clearsched.scorers.pieces import each_of
-from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column, sorted_marks
 
 KEYS = ("if", "of", "below", "then", "plus")
 """What an object of the list `steps` may have."""
@@ -158,6 +158,22 @@ class StepList(Scorer):
         """int64[n]: the first step that each row falls under."""
         steps = tuple(replace(step, value=float(i), plus={}) for i, step in enumerate(self.steps))
         return replace(self, steps=steps).scores(features, names).astype(np.int64)
+
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """But for the features of caps; where several rows change at once, if steps give the feature one weight."""
+        if together > 1 and len({step.plus.get(name, 0.0) for step in self.steps}) > 1:
+            return False
+        return name not in {step.of for step in self.steps} | {n for s in self.steps for t in s.below for n in t}
+
+    def thresholds(self, name: str) -> np.ndarray:
+        """Those of the conditions."""
+        return sorted_marks(
+            c.threshold for step in self.steps for c in step.conditions if self.names[c.feature] == name
+        )
+
+    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """The weight that the step of each row gives the feature."""
+        return np.array([step.plus.get(name, 0.0) for step in self.steps])[self.firing(rows, names)]
 
     def places(self) -> Counter[str]:
         """Of conditions, caps and weights."""

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.trees import LEAF, pack
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import flatten
 from clearsched.scorers.pieces import each_of
-from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column, name_list
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column, name_list, sorted_marks
 
 TREES_SHOWN = 3
 """Of a sum of many trees; where all of them are soon read, all are shown."""
@@ -121,6 +123,19 @@ class TreeSum(Scorer):
     def pieces(self) -> list[Piece]:
         """The trees."""
         return each_of(self, "trees", "tree")
+
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """Constant between thresholds."""
+        return True
+
+    def thresholds(self, name: str) -> np.ndarray:
+        """Those of the nodes."""
+        return sorted_marks(
+            threshold
+            for tree in self.trees
+            for feature, threshold in zip(tree["feature"], tree["threshold"], strict=True)
+            if feature != LEAF and self.names[feature] == name
+        )
 
     def places(self) -> Counter[str]:
         """Of nodes."""

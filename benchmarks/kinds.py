@@ -51,7 +51,7 @@ def measure(folder: Path, kinds: list[str], refinement: dict[str, int]) -> list[
     bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
     dataset, rank = read_dataset(log, problem, "train", instance.most), problem.choices[0]
     held, test = read_choices(log, problem, rank.name, "validation"), instance.split("test")
-    fair = bench._costs(baseline, test)
+    fair = bench.costs(baseline, test)
     rows = []
     for kind in kinds:
         start = time.perf_counter()
@@ -59,14 +59,15 @@ def measure(folder: Path, kinds: list[str], refinement: dict[str, int]) -> list[
         student = load(f"{STUDENTS[kind].module}:learn")(task)
         told = {row["decisions_of"]: row for row in rank_rows(student, rank, held) if row["part"] == WHOLE}
         found = refine(task, student, common.refine).policy if common.refine.rounds else None
-        costs = bench._costs(found or student, test)
+        distilled = bench.costs(student, test)
+        costs = bench.costs(found, test) if found else distilled
         row = (
             kind,
             told["all"]["top1"],
             told["all"]["same_group"],
             told.get("real", {}).get("same_group"),
             sum(scorer.complexity() for scorer in student.scorers.values()),
-            float(bench._costs(student, test).mean()),
+            float(distilled.mean()),
             float(costs.mean()) if found else None,
             float(np.max(costs / fair)),
             time.perf_counter() - start,

@@ -28,6 +28,7 @@ from clearsched.evaluation.statistics import (
     paired_difference,
     standard_error,
 )
+from clearsched.evaluation.students import control_lines, student_lines, student_table
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.recording.lanes import assign_executors
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE
@@ -423,6 +424,47 @@ def test_who_locks_on_one_episode_is_told_in_words() -> None:
     assert "* fair" not in words and "x fair: the most, on any episode" in words
 
 
+def test_students_stand_beside_the_teacher() -> None:
+    """By hand: two episodes of 9 and 11 s, a student that takes 11 and 13, faithful in three real choices of four."""
+    runs = [
+        rollout("fair", "heuristic", [10.0, 10.0]),
+        rollout("teacher", "teacher", [9.0, 11.0]),
+        rollout("rule_list", "student", [11.0, 13.0]),
+        rollout("figs", "student", [10.0, 10.0]),
+    ]
+    rows = [
+        {"policy": "rule_list", "choice": "stage", "decisions_of": of, "part": "whole", "top1": top1}
+        for of, top1 in (("all", 0.9), ("real", 0.75), ("kept_local", 1.0))
+    ]
+    rows.append({"policy": "figs", "choice": "stage", "decisions_of": "all", "part": "whole", "top1": 0.5})
+    table = student_table(DAG_JOBS, runs, rows, BOOTSTRAP)
+    figs, listed = table.to_pylist()
+    assert (figs["policy"], listed["policy"]) == ("figs", "rule_list"), "the best first"
+    assert (figs["top1"], listed["top1"]) == (0.5, 0.75)
+    assert (listed["mean"], listed["worst"], listed["worst_to_baseline"]) == (12.0, 13.0, pytest.approx(1.3))
+    assert listed["difference_percent"] == pytest.approx(20.0) == listed["difference_low"]
+    lines = student_lines(DAG_JOBS, table.to_pylist(), DAG_JOBS.measures[0])
+    assert lines[-1].split()[:3] == ["rule", "list", "0"] and "75.0 %" in lines[-1] and "+20.0" in lines[-1]
+    assert not len(student_table(DAG_JOBS, runs[:1] + runs[2:], rows, BOOTSTRAP)), "without a teacher"
+
+
+def test_the_control_says_what_the_teacher_added() -> None:
+    alone = [rollout("fair", "heuristic", [10.0, 10.0]), rollout("rule_list", "student", [9.0, 9.0])]
+    assert control_lines(DAG_JOBS, alone, BOOTSTRAP) == []
+    runs = [*alone, rollout("rules_from_nothing", "student", [10.0, 10.0])]
+    (line,) = control_lines(DAG_JOBS, runs, BOOTSTRAP)
+    assert line == (
+        "* rule list: without a teacher the same search comes to 10.00 s (rules from nothing): the teacher added "
+        "10.0 % (95 % CI +10.0 to +10.0)"
+    )
+    compared = comparison.compare(DAG_JOBS, runs, "fair", BOOTSTRAP)
+    told = text.render(DAG_JOBS, compared, [], FIDELITY.empty_table(), "2", BOOTSTRAP, (), None, [line])
+    assert f"\n{line}\n" in told
+    turned = [alone[0], rollout("rule_list", "student", [9.0, 12.0]), runs[2]]
+    (line,) = control_lines(DAG_JOBS, turned, BOOTSTRAP)
+    assert "the teacher added -5.0 %" in line and line.endswith(", no difference shown)")
+
+
 def test_text_of_a_problem_with_other_measures() -> None:
     runs = shop_runs()
     table = comparison.compare(SHOP, runs, "first", BOOTSTRAP)
@@ -579,7 +621,7 @@ def student(scores: list[float], *, none: bool = False, share: float = 0.5) -> A
     return SimpleNamespace(
         name="half",
         may_idle=none,
-        scores=lambda features: np.array(scores),
+        scores=lambda features, starts: np.array(scores),
         rounds_up=False,
         level_share=lambda features: np.full(len(features), share),
     )
@@ -647,11 +689,14 @@ def test_costs_of_parts_stand_beside_their_fidelity(monkeypatch: pytest.MonkeyPa
     """Each part of the first choice, and the level, once a student; subsets have none."""
     asked: list[tuple[str, list[str]]] = []
 
-    def part_costs(teacher: Any, student: Any, instance: Any, episodes: Any, parts: list[str], drawn: Any) -> Any:
+    def part_costs(
+        teacher: Any, student: Any, instance: Any, episodes: Any, parts: list[str], base: Any, drawn: Any
+    ) -> Any:
         asked.append((student.name, parts))
         return {part: Interval(1.5, 0.5, 2.5, 0.1, 9) for part in parts}
 
     monkeypatch.setattr("clearsched.evaluation.part_costs.part_costs", part_costs)
+    monkeypatch.setattr("clearsched.evaluation.part_costs.objective_of", lambda *given: np.ones(1))
     monkeypatch.setattr("clearsched.teacher.load_policy", lambda path: None)
     shapes = [("stage", "all", "whole"), ("stage", "real", "whole"), ("stage", "all", "group")]
     shapes += [("limit", "all", "whole"), ("limit", "real", "whole")]

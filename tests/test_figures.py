@@ -17,7 +17,7 @@ from matplotlib.path import Path as Curve
 
 from clearsched import figures, schemas, students
 from clearsched.errors import ClearschedError
-from clearsched.figures import comparison
+from clearsched.figures import comparison, students_kinds, style
 from clearsched.figures import rules as rule_figure
 from clearsched.figures.kinds import FIGURES as FIGURES_OF_ALL
 from clearsched.figures.kinds import comparison_figure
@@ -31,7 +31,7 @@ from clearsched.problems.dag_jobs.schemas import JOBS, TASKS, WORKLOADS
 from clearsched.problems.dag_jobs.sources import SOURCES
 from clearsched.problems.dag_jobs.traces import make_trace, read_trace, storage, write_trace
 from clearsched.problems.problem import Measure
-from clearsched.schemas import COMPARISON, LEARNING_CURVE, write_table
+from clearsched.schemas import COMPARISON, LEARNING_CURVE, STUDENTS, write_table
 from toys import stage, toy_rows, toy_trace
 
 POLICIES = [("fair", "heuristic"), ("capped_srpt", "heuristic"), ("teacher", "teacher"), ("rule_list", "student")]
@@ -64,6 +64,18 @@ def write_comparison(
     write_table(folder / "evaluation" / "comparison.parquet", table, COMPARISON, metadata)
 
 
+def write_students(folder: Path, told: dict[str, tuple[float | None, float]]) -> None:
+    """By student its fidelity and its difference to the teacher in %."""
+    ends = {"difference_low": -1.0, "difference_high": 70.0, "worst": 50.0, "worst_to_baseline": 1.1}
+    rows = [
+        {"policy": name, "complexity": 10, "mean": 30.0, "difference_percent": percent, "top1": top1} | ends
+        for name, (top1, percent) in told.items()
+    ]
+    metadata = {"problem": "dag_jobs", "objective": "jct_s", "confidence": 0.95}
+    table = pa.Table.from_pylist(rows, schema=STUDENTS)
+    write_table(folder / "evaluation" / "students.parquet", table, STUDENTS, metadata)
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
@@ -91,6 +103,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         path = folder / "evaluation" / f"{name}.parquet"
         write_table(path, pa.Table.from_pylist(rows, schema=schema), schema, {})
+    write_students(folder, {"rule_list": (0.8, -0.5), "figs": (0.6, 3.0), "greedy_rules": (0.3, 60.0)})
     curve = [
         {
             "phase": phase,
@@ -317,6 +330,22 @@ def test_places_are_moved_as_little_as_the_distances_allow() -> None:
     assert spread([3.0, 3.0, 9.0], [True, True, True]) == [2.5, 3.5, 9.0]
 
 
+def test_kinds_of_student_far_from_the_teacher_are_an_arrow_with_a_number(results: Path) -> None:
+    drawing = students_kinds.draw(results, figures.subject(DAG_JOBS))
+    cost, worst = drawing.figure.axes
+    assert [text.get_text() for text in cost.texts] == ["+60 %"] and cost.get_ylim()[1] < 28
+    legend = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+    assert sorted(legend) == ["FIGS", "greedy rules", "rule list"], "one mark a kind"
+    assert sorted(line.get_xdata()[0] for line in worst.lines) == [30.0, 60.0, 80.0]
+    assert [row[0] for row in drawing.rows] == ["rule_list", "figs", "greedy_rules"]
+
+
+def test_without_a_teacher_there_is_no_figure_of_the_kinds(tmp_path: Path) -> None:
+    write_students(tmp_path, {"rule_list": (None, 1.0)})
+    with pytest.raises(style.NothingToDraw, match="no student was run beside the teacher"):
+        students_kinds.draw(tmp_path, figures.subject(DAG_JOBS))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_figure_is_three_files_and_the_same_bytes_twice(results: Path, name: str) -> None:
     params = {"problem": "dag_jobs", "figures": {"dpi": 60}}
@@ -385,7 +414,7 @@ def test_the_comparison_is_named_by_the_objective() -> None:
         measures=(Measure("c", "", "cost of all", "Weighted cost"), *DAG_JOBS.measures), figures={}
     )
     of_objectives = ["weighted_cost_by_policy", "p95_jct_by_policy", "slowdown_by_policy", "makespan_by_policy"]
-    assert list(figures.figures_of(problem)) == [*of_objectives, "learning_curve", "rules"]
+    assert list(figures.figures_of(problem)) == [*of_objectives, "learning_curve", "students_kinds", "rules"]
 
 
 def drawn_rules(folder: Path, *names: str) -> Any:

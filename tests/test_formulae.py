@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clearsched import students
+from clearsched import reading, students
 from clearsched.compiled.formulae import pack_formula
 from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.compiled.trees import pack
@@ -135,7 +135,7 @@ def test_the_example_of_the_documentation_runs(tmp_path: Path, episode: tuple[Pa
 
 def test_the_text_shows_the_terms_with_units(tmp_path: Path) -> None:
     content = {"kind": "formula", "stage": {"job_work_left_s": -1.5, "job_is_source": 100}, "limit": {"constant": 0.25}}
-    lines = students.show(write(tmp_path / "mine.json", content)).splitlines()
+    lines = reading.show(write(tmp_path / "mine.json", content)).splitlines()
     assert lines[0] == "Student mine"
     assert [line.split() for line in lines if " x job" in line] == [
         ["-1.5", "x", "job_work_left_s", "[s]"],

@@ -20,6 +20,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.problem import NONE, Choice
 from clearsched.registry import load
 from clearsched.scorers.conditions import Condition, Rule, first_rule, holds
+from clearsched.scorers.pairs import PairForest
 from clearsched.scorers.points import PointSum
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.scorers.rules import RuleList
@@ -37,6 +38,7 @@ from clearsched.students.settings import (
     BoostedTreesParams,
     LimitCapsParams,
     LimitTreeParams,
+    PairwiseForestParams,
     RankingParams,
     RuleListParams,
     StudentsParams,
@@ -55,11 +57,13 @@ FITTED_TO_CANDIDATES = (
     "boosted_rules",
     "skope_rules",
     "integer_score",
+    "pairwise_forest",
     "fair_limit",
 )
 CHEAP = {
     "rule_list": RuleListParams(max_rules=4, rescoring=RankingParams(trees=12)),
     "boosted_trees": BoostedTreesParams(trees=12),
+    "pairwise_forest": PairwiseForestParams(trees=5, depth=5, opponents=2),
 }
 RANDOM_DECISIONS = 10_000
 DEFERRABLE = find_problem("deferrable_jobs")
@@ -257,6 +261,8 @@ def test_they_keep_to_their_budgets(kind: str, students: Any, toys: Any) -> None
         "rules": 3,
         "conditions": 1,
         "trees": 2,
+        "depth": 2,
+        "pairs": 1,
         "features": 2,
         "points": 2,
         "ties": 0,
@@ -271,6 +277,10 @@ def test_they_keep_to_their_budgets(kind: str, students: Any, toys: Any) -> None
     elif isinstance(scorer, PointSum):
         entries = [entry for entry in scorer.points if entry.conditions]
         assert len(entries) == 1 and abs(entries[0].value) <= 2
+    elif isinstance(scorer, PairForest):
+        trees = scorer.pairs, scorer.against_none
+        assert [len(part) for part in trees] == [2, 2]
+        assert all(sum(f == -1 for f in tree["feature"]) <= 4 for part in trees for tree in part)
     else:
         grown = [tree for tree in scorer.trees if len(tree["feature"]) > 1]
         assert sum(feature >= 0 for tree in grown for feature in tree["feature"]) <= 3

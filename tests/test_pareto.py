@@ -12,6 +12,7 @@ from clearsched import pareto
 from clearsched.decisions import log
 from clearsched.errors import ClearschedError
 from clearsched.files import write_json
+from clearsched.params import parse
 from clearsched.pareto.comparing import _pick
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.problem import PROBLEM
@@ -21,6 +22,8 @@ from clearsched.schemas import STUDENTS_PARETO, read_table
 from clearsched.scorers.conditions import Rule
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
+from clearsched.students.settings import BoostedTreesParams
+from clearsched.students.sizes import fronts, resized
 from stages import stage_params
 from toys import micro_trace
 
@@ -78,6 +81,54 @@ def test_a_row_a_size_with_text_and_figure(files: dict[str, Any]) -> None:
         assert (files["out_dir"] / f"students_pareto.{suffix}").stat().st_size > 0
 
 
+def test_a_kind_by_another_setting_is_a_line_of_its_own(files: dict[str, Any], tmp_path: Path) -> None:
+    tied = student(1, UNTIED, 9.5)
+    replace(tied, evidence={**tied.evidence, "size_by": "ties"}).write(tmp_path / "1" / "rule_list.json")
+    files["students"] = [*files["students"], tmp_path / "1" / "rule_list.json"]
+    told = pareto.compare(**files)
+    table, _ = read_table(files["out_dir"] / "students_pareto.parquet", STUDENTS_PARETO)
+    assert [(row["kind"], row["by"], row["size"], row["picked"]) for row in table.to_pylist()] == [
+        ("rule_list", "", 2, False),
+        ("rule_list", "", 4, True),
+        ("rule_list", "ties", 1, True),
+    ]
+    assert "rule list by ties" in told
+    assert "rule list by ties" in (files["out_dir"] / "students_pareto.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("pareto", "message"),
+    [
+        ({"kinds": ["rule_lists"]}, "students.pareto: .*rule_lists: no kind of student: known are rule_list, "),
+        ({"kinds": ["switch"]}, "switch: this kind of student has no size"),
+        (
+            {"kinds": ["shrunk_tree"], "sizes": [1]},
+            "shrunk_tree: leaves: 1: Input should be greater than or equal to 2",
+        ),
+        (
+            {"further": [{"kind": "figs", "by": "leaves"}]},
+            "figs: leaves says no size of it: known are features, rules, ",
+        ),
+        ({"further": [{"kind": "figs", "by": "trees"}] * 2}, "figs_by_trees: each front once"),
+    ],
+)
+def test_sizes_that_no_kind_has_are_told_before_anything_runs(pareto: Any, message: str) -> None:
+    with pytest.raises(ClearschedError, match=message):
+        parse({"students": {"pareto": pareto}}, "test")
+
+
+def test_fronts_are_kinds_then_further_ones_in_growing_sizes() -> None:
+    given = {
+        "kinds": ["figs"],
+        "sizes": [8, 2, 8],
+        "further": [{"kind": "boosted_trees", "by": "depth", "sizes": [3, 1]}],
+    }
+    found = fronts(parse({"students": {"pareto": given}}, "test").students)
+    assert [(front.name, front.sizes) for front in found] == [("figs", (2, 8)), ("boosted_trees_by_depth", (1, 3))]
+    settings = BoostedTreesParams()
+    assert resized("boosted_trees", settings, 1, "depth") == settings.model_copy(update={"depth": 1})
+
+
 def test_a_student_without_a_size_is_refused(files: dict[str, Any]) -> None:
     path = files["students"][0]
     replace(student(2, UNTIED, 1.0), evidence={}).write(path)
@@ -88,14 +139,17 @@ def test_a_student_without_a_size_is_refused(files: dict[str, Any]) -> None:
 
 def test_the_smallest_that_does_is_picked_of_each_kind() -> None:
     costs = {("a", 2): 10.3, ("a", 4): 10.04, ("a", 8): 10.0, ("b", 2): 7.0, ("b", 4): 7.0}
-    rows = [{"kind": kind, "size": size, "unseen": cost, "picked": False} for (kind, size), cost in costs.items()]
+    rows = [
+        {"kind": kind, "by": "", "size": size, "unseen": cost, "picked": False} for (kind, size), cost in costs.items()
+    ]
     _pick(rows, Measure("cost", "", "cost", "cost"), 0.005)
     assert [(row["kind"], row["size"]) for row in rows if row["picked"]] == [("a", 4), ("b", 2)]
 
 
 def test_where_more_is_better_the_smallest_of_the_highest_is_picked() -> None:
     rows = [
-        {"kind": "a", "size": size, "unseen": told, "picked": False} for size, told in ((2, 5.0), (4, 9.97), (8, 10.0))
+        {"kind": "a", "by": "", "size": size, "unseen": told, "picked": False}
+        for size, told in ((2, 5.0), (4, 9.97), (8, 10.0))
     ]
     _pick(rows, Measure("served", "", "served", "served", lower_is_better=False), 0.005)
     assert [row["size"] for row in rows if row["picked"]] == [4]

@@ -11,7 +11,7 @@ import torch
 
 from clearsched.decisions.parts import PARTS
 from clearsched.evaluation.comparison import Bootstrap
-from clearsched.evaluation.part_costs import LEVEL, Hybrid, part_costs
+from clearsched.evaluation.part_costs import LEVEL, Hybrid, objective_of, part_costs
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
@@ -84,7 +84,8 @@ def test_no_part_is_the_teacher_and_all_parts_are_the_student(
 def test_costs_are_paired_and_in_percent(
     instance: DagJobsInstance, episodes: list[Any], teacher: TeacherPolicy, student: ScoredPolicy
 ) -> None:
-    costs = part_costs(teacher, student, instance, episodes, (LEVEL,), Bootstrap(resamples=100))
+    alone = objective_of(teacher, instance, episodes)
+    costs = part_costs(teacher, student, instance, episodes, (LEVEL,), alone, Bootstrap(resamples=100))
 
     def mean(policy: Any) -> float:
         return float(np.mean([outcome.measures["jct_s"] for outcome in policy.run(instance, episodes)]))

@@ -21,7 +21,6 @@ from clearsched.problems import find_problem
 from clearsched.problems.problem import NONE, Choice
 from clearsched.schemas import FIDELITY, conform
 from clearsched.scorers.conditions import Condition, Rule
-from clearsched.scorers.places import places_of
 from clearsched.scorers.rules import RuleList
 
 FEATURES = (Feature("shop", "", "of the shop"), Feature("stays", "", "it is there"), Feature("oven", "", "of the oven"))
@@ -108,7 +107,7 @@ def test_parts_have_the_problems_words() -> None:
 def student(scores: list[float], none: bool = True) -> Any:
     rules = RuleList((Rule((Condition(2, True, 2.0),), 2.0), Rule((), 1.0)), ("shop", "stays", "oven"), ties=("-shop",))
     return SimpleNamespace(
-        name="half", may_idle=none, scores=lambda features: np.array(scores, float), scorers={"oven": rules}
+        name="half", may_idle=none, scores=lambda features, starts: np.array(scores, float), scorers={"oven": rules}
     )
 
 
@@ -168,7 +167,7 @@ def test_tau_is_that_of_scipy(decisions: list[list[tuple[float, float]]]) -> Non
 
 
 def test_places_that_ask_for_a_feature() -> None:
-    assert places_of(student([]).scorers["oven"]) == {"oven": 1, "shop": 1}
+    assert student([]).scorers["oven"].places() == {"oven": 1, "shop": 1}
 
 
 def test_the_tables_are_narrow_and_told_in_the_problems_words() -> None:

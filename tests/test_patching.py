@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from clearsched import params, students
+from clearsched import params, reading
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.figures.rules import blocks_of
@@ -185,8 +185,8 @@ def test_the_command_tells_before_and_after_and_writes(problem: Any, files: dict
     patched = load_policy(tmp_path / "mine.json")
     assert patched.patches[0].because == "who has enough waits"
     assert patched.evidence["stress"]["worst"] <= safety.LIMIT
-    assert (tmp_path / "mine.txt").read_text() == students.show(tmp_path / "mine.json")
-    assert "because who has enough waits" in students.show(tmp_path / "mine.json")
+    assert (tmp_path / "mine.txt").read_text() == reading.show(tmp_path / "mine.json")
+    assert "because who has enough waits" in reading.show(tmp_path / "mine.json")
     # The file of patches is the whole of them: an empty one takes them off again.
     (tmp_path / "none.yaml").write_text("[]")
     command(files, student=str(tmp_path / "mine.json"), patches=str(tmp_path / "none.yaml"), out=str(tmp_path / "off"))

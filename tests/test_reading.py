@@ -29,11 +29,13 @@ from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.problem import NONE
 from clearsched.reading.flipping import DECISION, GROUP, ROW, smallest_flip, spread_of
 from clearsched.reading.reasons import against, for_it, reached, valued
+from clearsched.reading.verification.box import box_of
+from clearsched.reading.verification.monotone import monotone
 from clearsched.reading.worth import worth_of
 from clearsched.schemas import COMPARISON, FIDELITY, write_table
 from clearsched.scorers.conditions import parse_conditions
 from clearsched.scorers.patches import read_patches
-from clearsched.scorers.pieces import firing, pieces, speakers
+from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import Rule, RuleList
 from clearsched.scorers.scorer import read_scorer
@@ -94,12 +96,12 @@ THREE = decisions(rows(job_is_source=[1, 0, 0], job_fair_load=[1.5, 0, 0], job_a
 
 
 def test_the_pieces_of_a_rule_list() -> None:
-    found = pieces(LIST)
+    found = LIST.pieces()
     assert [piece.name for piece in found] == ["rule 1", "rule 2", "rule 3", "tie 1: least job_age_s"]
     assert found[2].without is None, "every case needs a rule"
     assert found[0].without.rules == LIST.rules[1:]  # type: ignore[union-attr]
     assert found[3].without.ties == ()  # type: ignore[union-attr]
-    assert firing(LIST, THREE.features, FEATURE_NAMES).tolist() == [0, 1, 2]  # type: ignore[union-attr]
+    assert LIST.firing(THREE.features, FEATURE_NAMES).tolist() == [0, 1, 2]  # type: ignore[union-attr]
     assert speakers(LIST) == 3
 
 
@@ -116,12 +118,12 @@ def test_the_pieces_of_other_scorers() -> None:
         "test",
     )
     table = rows(job_is_source=[1, 1, 0], job_executor_share=[0.4, 0.5, 0], job_age_s=[9, 4, 9])
-    assert firing(steps, table, FEATURE_NAMES).tolist() == [0, 1, 2]  # type: ignore[union-attr]
+    assert steps.firing(table, FEATURE_NAMES).tolist() == [0, 1, 2]  # type: ignore[union-attr]
     caps = read_scorer({"cap_terms": [{"times": 2, "job_age_s": 1}, {"times": 6}]}, FEATURE_NAMES, "test")
-    assert firing(caps, rows(job_age_s=[1, 4]), FEATURE_NAMES).tolist() == [0, 1]  # type: ignore[union-attr]
+    assert caps.firing(rows(job_age_s=[1, 4]), FEATURE_NAMES).tolist() == [0, 1]  # type: ignore[union-attr]
     weights = read_scorer({"job_age_s": 1.0, "constant": 2.0}, FEATURE_NAMES, "test")
-    assert [piece.name for piece in pieces(weights)] == ["weight of job_age_s", "weight of constant"]
-    assert firing(weights, table, FEATURE_NAMES) is None
+    assert [piece.name for piece in weights.pieces()] == ["weight of job_age_s", "weight of constant"]
+    assert weights.firing(table, FEATURE_NAMES) is None
 
 
 def test_how_often_a_rule_fires_and_what_changes_without_it() -> None:
@@ -244,6 +246,29 @@ def test_no_smaller_flip_is_found_by_brute_force(seed: int) -> None:
     assert (flip is None) == (best == np.inf)
     if flip is not None:
         assert flip.distance == pytest.approx(best)
+
+
+def test_a_flip_of_a_forest_of_pairs_changes_what_the_others_win() -> None:
+    """The younger one of two is better: row 1 of 4 s is answered until it is older than 7 s, or row 2 younger."""
+    asks_age = {
+        "feature": [0, -1, -1],
+        "threshold": [0.0, 0.0, 0.0],
+        "left": [1, 0, 0],
+        "right": [2, 0, 0],
+        "value": [0.5, 1.0, 0.0],
+    }
+    pairs = {"pairs": [asks_age], "features": ["difference job_age_s"]}
+    scorer = read_scorer(pairs, FEATURE_NAMES, "test")
+    flip, exact = smallest_flip(policy(scorer), THREE, spread_of(THREE))
+    assert not exact and flip is not None and flip.answer == 2
+    assert (flip.rows.tolist(), flip.value) in (([1], 8.0), ([2], 3.0))  # whole seconds, and equals change nothing
+    first, second, _ = THREE.features
+    assert against(scorer, RANK, second, first) == "the first of the two is the better one with 100 % of the votes"
+    assert for_it(scorer, RANK, first) == "what it wins against the others counts"
+    box = box_of(THREE)
+    assert monotone(scorer, PLACE["job_age_s"], -1, box, FEATURE_NAMES).holds is None, "searched, and nothing found"
+    older = monotone(scorer, PLACE["job_age_s"], +1, box, FEATURE_NAMES)
+    assert older.holds is False and older.scores == (1.0, -1.0), "held against itself when younger, it loses"
 
 
 # Words --------------------------------------------------------------------------------------------------------------

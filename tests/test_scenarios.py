@@ -12,6 +12,7 @@ from clearsched.files import digest_bytes
 from clearsched.params import Params, load, read_scenarios, read_yaml
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.problem import heuristic
+from clearsched.students.kinds import fitted
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
@@ -28,6 +29,15 @@ def scenario(name: str) -> Params:
 def test_every_file_is_right_and_names_its_folder(path: Path) -> None:
     assert scenario(path.stem).scenario == path.stem
     load(path)  # alone as well
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_scenario_fits_the_control_of_its_rule_list(path: Path) -> None:
+    students = scenario(path.stem).students
+    assert fitted(students) == (*students.names, "rules_from_nothing")
+    unrefined = students.model_copy(update={"refine": students.refine.model_copy(update={"rounds": 0})})
+    assert fitted(unrefined) == students.names, "where nothing is refined a control says nothing"
+    assert "rules_from_nothing" not in fitted(load(ROOT / "params.yaml").students), "make stays within its time"
 
 
 @pytest.mark.parametrize("name", ["a", "b", "c"])

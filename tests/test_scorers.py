@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -14,6 +15,7 @@ import pytest
 
 from clearsched.compiled.feature import Feature
 from clearsched.compiled.features import new_rows
+from clearsched.compiled.pairs import DIFFERENCE, OTHER, OWN
 from clearsched.compiled.scoring import NONE, Packed, best_candidate, scores_of
 from clearsched.compiled.trees import BLOCK, add_scores, pack
 from clearsched.errors import ClearschedError
@@ -34,6 +36,7 @@ from clearsched.scorers.conditions import (
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.kinds import SCORERS
 from clearsched.scorers.network import Perceptron
+from clearsched.scorers.pairs import Column, PairForest
 from clearsched.scorers.points import PointSum
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
@@ -114,6 +117,11 @@ def random_scorer(kind: str, rng: np.random.Generator) -> Scorer:
             ),
             NAMES,
         )
+    if kind == "pairs":
+        asked = [Column(asks, NAMES[i]) for asks in (OWN, OTHER, DIFFERENCE) for i in rng.permutation(COLUMNS)[:2]]
+        trees = [random_tree(rng, depth) for depth in (4, 1, 3, 2)]
+        shares = [{**tree, "value": [round(abs(math.tanh(v)), 3) for v in tree["value"]]} for tree in trees]
+        return PairForest(tuple(shares[:2]), tuple(asked), tuple(shares[2:]), opponents=5)
     if kind == "cap_terms":
         terms = [{"times": float(rng.random() * 3), NAMES[i]: float(rng.integers(1, 4)) / 2} for i in range(3)]
         return LeastTerm((*terms, {"times": 1.5}))
@@ -168,6 +176,26 @@ def by_hand(scorer: Scorer, row: np.ndarray) -> float:
     return min(product(term, value) for term in scorer.terms)
 
 
+def wins_by_hand(scorer: PairForest, features: np.ndarray) -> list[float]:
+    """What each row of one decision wins against the others and against none, less what none wins."""
+    step = -(-len(features) // scorer.opponents)
+    met = range(0, len(features), step)
+
+    def better(trees: Any, first: np.ndarray, second: np.ndarray) -> float:
+        parts = {OWN: first, OTHER: second, DIFFERENCE: first - second}
+        row = np.array([parts[asks][NAMES.index(name)] for asks, name in scorer.columns], np.float32)
+        return walk(list(trees), row) / len(trees)
+
+    alone = [2 * better(scorer.against_none, row, row) - 1 for row in features]
+    lost_by_none = sum(alone[j] for j in met)
+    return [
+        alone[i]
+        + lost_by_none
+        + sum(better(scorer.pairs, row, features[j]) - better(scorer.pairs, features[j], row) for j in met if j != i)
+        for i, row in enumerate(features)
+    ]
+
+
 def by_ties(scorer: RuleList, first: float, value: Mapping[str, float]) -> float:
     """A rule's value, far from those of others where there are ties."""
     if not scorer.ties:
@@ -205,8 +233,9 @@ def test_the_loop_scores_as_by_hand(kind: str, seed: int) -> None:
     """Also where the columns of the loop stand in another order than those of the scorer."""
     rng = np.random.default_rng(seed)
     scorer, features = random_scorer(kind, rng), grid_rows(rng, 100)
-    expected = [by_hand(scorer, row) for row in features]
-    np.testing.assert_allclose(scorer.scores(features, NAMES), expected, rtol=1e-12)
+    pairs = isinstance(scorer, PairForest)
+    expected = wins_by_hand(scorer, features) if pairs else [by_hand(scorer, row) for row in features]
+    np.testing.assert_allclose(scorer.scores(features, NAMES), expected, rtol=1e-12, atol=1e-12)
     order = rng.permutation(COLUMNS)
     names = ("further", *(NAMES[i] for i in order))
     wider = np.concatenate([np.full((100, 1), 9, np.float32), features[:, order]], axis=1)
@@ -229,7 +258,7 @@ def test_the_text_has_the_question_and_every_feature(kind: str, choice: Choice) 
 @pytest.mark.parametrize("kind", list(SCORERS))
 def test_none_is_told_where_it_is_an_answer(kind: str) -> None:
     scorer = random_scorer(kind, np.random.default_rng(1))
-    text = "\n".join(scorer.render(RANK, {"none": True}))
+    text = " ".join(scorer.render(RANK, {"none": True}))
     assert ("below here: wait" if kind == "rules" else "not above 0: wait") in text
     assert "wait" not in "\n".join(scorer.render(RANK._replace(none=""), {"none": True}))
 
@@ -274,6 +303,61 @@ def test_points_with_ties_choose_the_most_points_then_by_the_ties() -> None:
     again = read_scorer(json.loads(json.dumps(scorer.to_json())), NAMES, "test")
     assert again == scorer
     assert "among equals the one with the least work_s, then the most age_s" in " ".join(scorer.render(RANK, {}))
+
+
+def test_pairs_are_counted_within_a_decision() -> None:
+    """Rows of other decisions have no say, nor does the order of the rows."""
+    rng = np.random.default_rng(3)
+    scorer, features = random_scorer("pairs", rng), grid_rows(rng, 12)
+    starts = np.array([0, 1, 5, 5, 8, 12])
+    parts = [scorer.scores(features[a:b], NAMES) for a, b in itertools.pairwise(starts)]
+    np.testing.assert_array_equal(scorer.scores(features, NAMES, starts), np.concatenate(parts))
+    order = rng.permutation(4)
+    np.testing.assert_allclose(scorer.scores(features[8:][order], NAMES), parts[-1][order], atol=1e-12)
+    assert isinstance(scorer, PairForest)
+    share = scorer.share(features[0], features[1], NAMES)
+    assert share == pytest.approx(1 - scorer.share(features[1], features[0], NAMES)) and 0 <= share <= 1
+
+
+def test_the_candidate_that_beats_all_others_wins() -> None:
+    """One tree: the one of less work is better. The sum of the wins puts the rows in the order of their work."""
+    tree = {
+        "feature": [0, -1, -1],
+        "threshold": [0.0, 0.0, 0.0],
+        "left": [1, 0, 0],
+        "right": [2, 0, 0],
+        "value": [0.5, 1.0, 0.25],
+    }
+    forest = PairForest((tree,), (Column(DIFFERENCE, "work_s"),))
+    rows = np.zeros((4, COLUMNS), np.float32)
+    rows[:, NAMES.index("work_s")] = [5, 1, 9, 5]
+    assert forest.scores(rows, NAMES).tolist() == [0.0, 2.25, -2.25, 0.0]  # a win and its loss: 1 - 0.25
+    assert forest.scores(rows[:1], NAMES).tolist() == [0.0]
+    idling = replace(forest, against_none=({**tree, "feature": [-1] * 3, "value": [0.25, 0.0, 0.0]},))
+    assert idling.scores(rows[:1], NAMES).tolist() == [-1.0]  # it loses by a half to none, which wins as much
+    text = " ".join(forest.render(RANK, {}))
+    assert "work_s less that of the other < 0 s  ->  better in 100 %" in text
+    with pytest.raises(ClearschedError, match="x: pairs: they compare candidates, and this choice has none: use trees"):
+        forest.check(LEVEL, "x")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"pairs": []}, "x.pairs: a list of trees expected"),
+        ({"opponents": 0}, "x.opponents: a whole number from 1 on expected"),
+        ({"features": ["other sise"]}, "x.features: unknown feature 'sise'; did you mean size?"),
+        ({"features": "size"}, "pairs need a list `features`"),
+        ({"pairs": [{"feature": [1], "value": [0.5]}]}, "x.pairs: tree 0: feature: a list of -1 .leaf. to 0 expected"),
+        ({"pairs": [{"feature": [-1], "value": [1.5]}]}, "x.pairs: tree 0: value: a list of shares from 0 to 1"),
+        ({"pairs": [{"feature": [-1], "value": [0.5]}]}, "x: tree 0: needs the lists"),
+        ({"against_none": 3}, "x.against_none: a list of trees expected"),
+    ],
+)
+def test_a_broken_forest_of_pairs_is_told(changed: dict[str, Any], message: str) -> None:
+    leaf = {"feature": [-1], "threshold": [0.0], "left": [0], "right": [0], "value": [0.5]}
+    with pytest.raises(ClearschedError, match=message):
+        read_scorer({"pairs": [leaf], "features": ["difference size"]} | changed, NAMES, "x")
 
 
 def test_points_with_ties_can_be_switched_on_and_off() -> None:

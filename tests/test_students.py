@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.dataset
 import pytest
 
-from clearsched import students
+from clearsched import reading
 from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.compiled.trees import pack
 from clearsched.decisions.choices import Choices, take
@@ -367,7 +367,7 @@ def test_printed_rules_are_what_runs(case, request):
     rows = without_none(task.dataset.rank).features
     text = (folder / "rule_list.txt").read_text()
     student = load_policy(folder / "rule_list.json")
-    assert text == students.show(folder / "rule_list.json")
+    assert text == reading.show(folder / "rule_list.json")
     rank_part, level_part = text.split("How many executors")
     above, idles, _ = rank_part.partition("below here: leave the executors idle")
     list_of_rules = student.scorers["stage"]
@@ -441,7 +441,7 @@ def test_a_written_student_reads_back_the_same(case, name, request, tmp_path):
 
 
 def test_the_text_of_boosted_trees_tells_what_they_look_at(fitted):
-    text = students.show(fitted.folder / "boosted_trees.json")
+    text = reading.show(fitted.folder / "boosted_trees.json")
     assert "sum over 12 trees" in text
     assert "Tree 1 of 12 adds" in text
     assert "% of the executors" in text

@@ -142,22 +142,32 @@ EDGE_CASES = pa.schema(
 )
 """A row an edge case, measure and policy."""
 
-STUDENTS_PARETO = pa.schema(
+STUDENTS = pa.schema(
     [
-        field("kind", pa.string(), "", "kind of student"),
-        field("size", pa.int64(), "", "rules, leaves or trees, as the kind counts"),
+        field("policy", pa.string(), "", "name of the student"),
         field("complexity", pa.int64(), "", "conditions, rules, terms and nodes that a person must read"),
-        field("unseen", pa.float64(), "the objective's", "mean over the episodes that sizes are chosen on", True),
-        field("picked", pa.bool_(), "", "whether it is the smallest that is nearly as good as the best there"),
         field("mean", pa.float64(), "the objective's", "mean over the test episodes"),
         field("difference_percent", pa.float64(), "%", "paired difference to the teacher"),
         field("difference_low", pa.float64(), "%", "lower end of its interval"),
         field("difference_high", pa.float64(), "%", "upper end"),
         field("worst", pa.float64(), "the objective's", "the worst test episode"),
+        field("worst_to_baseline", pa.float64(), "", "see the comparison", True),
         field("top1", pa.float64(), "", "share of the real choices in which its first choice is the teacher's", True),
     ]
 )
-"""A row a kind and size. The metadata names the `objective` and the `confidence` of the intervals."""
+"""A row a student. The metadata names the `objective` and the `confidence` of the intervals."""
+
+STUDENTS_PARETO = pa.schema(
+    [
+        field("kind", pa.string(), "", "kind of student"),
+        field("by", pa.string(), "", "the setting that says its size; empty: the usual one of the kind"),
+        field("size", pa.int64(), "", "rules, leaves or trees, as the kind counts, or what `by` says"),
+        field("unseen", pa.float64(), "the objective's", "mean over the episodes that sizes are chosen on", True),
+        field("picked", pa.bool_(), "", "whether it is the smallest that is nearly as good as the best there"),
+        *(STUDENTS.field(name) for name in STUDENTS.names if name not in ("policy", "worst_to_baseline")),
+    ]
+)
+"""A row a kind, setting and size. The metadata names the `objective` and the `confidence` of the intervals."""
 
 BOUNDS = pa.schema(
     [

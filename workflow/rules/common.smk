@@ -12,6 +12,8 @@ from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
 from clearsched.problems import find_problem
+from clearsched.students.kinds import fitted
+from clearsched.students.sizes import fronts
 from clearsched.temporary import sweep
 from clearsched.workflow import caption, code_of_rule, figures_compared, figures_drawn, inputs_of, made_of, tables_of
 

@@ -1,6 +1,6 @@
 # The policies that a person can read, fitted on the decision log: a rule a kind, so that they are fitted side by side.
 
-STUDENTS = PARAMS.students.names
+STUDENTS = fitted(PARAMS.students)
 
 
 for STUDENT in STUDENTS:

@@ -1,13 +1,13 @@
 # Students of several sizes against the teacher: a rule a kind and size. Not part of the default run.
 
-SIZED = [(kind, size) for kind in PARAMS.students.pareto.kinds for size in sorted(set(PARAMS.students.pareto.sizes))]
+SIZED = [(front, size) for front in fronts(PARAMS.students) for size in front.sizes]
 
 
-for KIND, SIZE in SIZED:
+for FRONT, SIZE in SIZED:
 
     rule:
         name:
-            f"students_pareto_fit_{KIND}_{SIZE}"
+            f"students_pareto_fit_{FRONT.name}_{SIZE}"
         input:
             params="<results>/params/students.json",
             trace="<results>/traces/trace.parquet",
@@ -16,27 +16,28 @@ for KIND, SIZE in SIZED:
             teacher="<results>/teacher/teacher.safetensors",
             settings="<results>/teacher/teacher.json",
             decisions="<results>/decisions/decisions.parquet",
-            code=code_of(f"students_fit_{KIND}"),
+            code=code_of(f"students_fit_{FRONT.kind}"),
         output:
-            policy=f"<results>/students_pareto/{KIND}/{SIZE}/{KIND}.json",
-            rules=f"<results>/students_pareto/{KIND}/{SIZE}/{KIND}.txt",
-            visits=directory(f"<results>/students_pareto/{KIND}/{SIZE}/{KIND}_visits"),
+            policy=f"<results>/students_pareto/{FRONT.name}/{SIZE}/{FRONT.kind}.json",
+            rules=f"<results>/students_pareto/{FRONT.name}/{SIZE}/{FRONT.kind}.txt",
+            visits=directory(f"<results>/students_pareto/{FRONT.name}/{SIZE}/{FRONT.kind}_visits"),
         log:
-            f"<logs>/students_pareto_fit_{KIND}_{SIZE}.log",
+            f"<logs>/students_pareto_fit_{FRONT.name}_{SIZE}.log",
         benchmark:
-            f"<benchmarks>/students_pareto_fit_{KIND}_{SIZE}.tsv"
+            f"<benchmarks>/students_pareto_fit_{FRONT.name}_{SIZE}.tsv"
         threads: 2
         resources:
             mem_mb=4000,
             runtime=60,
         params:
-            kind=KIND,
+            kind=FRONT.kind,
             size=SIZE,
+            by=["--by", FRONT.by] if FRONT.by else [],
             folder=lambda wildcards, output: Path(output.policy).parent,
         message:
             "fit of the student {params.kind}, size {params.size}"
         shell:
-            "clearsched students fit {params.kind} --size {params.size} --params {input.params:q}"
+            "clearsched students fit {params.kind} --size {params.size} {params.by:q} --params {input.params:q}"
             " --trace {input.trace:q} --workloads {input.workloads:q} --tuned {input.tuned:q}"
             " --teacher {input.teacher:q} --decisions {input.decisions:q} --out {params.folder:q} > {log:q} 2>&1"
 
@@ -50,7 +51,7 @@ rule students_pareto_compare:
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
         decisions="<results>/decisions/decisions.parquet",
-        students=[f"<results>/students_pareto/{kind}/{size}/{kind}.json" for kind, size in SIZED],
+        students=[f"<results>/students_pareto/{front.name}/{size}/{front.kind}.json" for front, size in SIZED],
         code=code_of("students_pareto_compare"),
     output:
         table="<results>/students_pareto/students_pareto.parquet",

@@ -40,13 +40,14 @@ def fit(
     size: Annotated[
         int | None, typer.Option(help="Rules, leaves or trees, as the kind counts; default: what params say.", min=1)
     ] = None,
+    by: Annotated[str, typer.Option(help="The setting that says its size; default: the usual one of the kind.")] = "",
 ) -> None:
     """Fit a student on the decision log; writes its JSON and its text."""
     from clearsched import students
     from clearsched.params import load_stage
 
     settings = load_stage(params, "students")
-    students.fit(settings, kind, trace, workloads, tuned, teacher, decisions, out, student or (), size)
+    students.fit(settings, kind, trace, workloads, tuned, teacher, decisions, out, student or (), size, by)
 
 
 @app.command()

@@ -2,7 +2,8 @@
 
 The score of a candidate is a formula plus a sum of trees plus the least of some cap terms plus the first step that fits
 plus a small network; a scorer has one of the five, and what it lacks adds nothing. "None of these" has the score 0 by
-definition, so that a policy which never idles scores all candidates above 0. Patches (`patches`) come on top.
+definition, so that a policy which never idles scores all candidates above 0. Trees may ask for two candidates at a time
+(`pairs`). Patches (`patches`) come on top.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, add_cap_terms
 from clearsched.compiled.formulae import NO_FORMULA, Formula, write_formula
 from clearsched.compiled.jit import allocating, compiled, inlined
+from clearsched.compiled.pairs import add_pairs
 from clearsched.compiled.patches import lower_levels, place_of
 from clearsched.compiled.perceptron import NO_NETWORK, Network, add_network
 from clearsched.compiled.steps import NO_STEPS, Steps, add_steps, joined
@@ -25,6 +27,10 @@ NONE = -1
 
 INVALID = -2
 """In place of an answer: a feature or a score is not a finite number."""
+
+
+ROWS = 4 * BLOCK
+"""Rows that are scored at a time outside the loop."""
 
 
 class Packed(NamedTuple):
@@ -39,6 +45,8 @@ class Packed(NamedTuple):
     up: bool = False  # whether a level is rounded up: what is below a cap may take one more
     patches: int = 0  # so many of the steps, the last ones, are patches
     above_zero: bool = False  # under patches, whether the scores themselves are held against "none of these"
+    pairs: int = 0  # so many of the trees, the first ones, ask for two candidates; the others then tell none apart
+    opponents: int = 0  # others that a candidate is held against, at most, where trees ask for two
 
 
 NOTHING = Packed()
@@ -51,7 +59,10 @@ def write_scores(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarra
     Patches are no part of them.
     """
     write_formula(scorer.formula, rows, count, values)
-    add_scores(scorer.trees, rows, count, values)
+    if scorer.pairs > 0:
+        add_pairs(scorer.trees, scorer.pairs, scorer.opponents, rows, count, values)
+    else:
+        add_scores(scorer.trees, rows, count, values)
     if len(scorer.caps.coefficient) > 0:
         add_cap_terms(scorer.caps, rows, count, values)
     steps = len(scorer.steps.of) - scorer.patches
@@ -118,9 +129,16 @@ def with_patches(scorer: Packed, patches: Steps) -> Packed:
     return scorer._replace(steps=joined(scorer.steps, patches), patches=len(patches.of), above_zero=scorer.none)
 
 
-def scores_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
-    """float64[n]: the scores of float32[n, F], outside the loop, to the bit as inside it; patches are no part."""
-    answer: np.ndarray = _scores(scorer, np.ascontiguousarray(features, np.float32))
+def scores_of(scorer: Packed, features: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+    """float64[n]: the scores of float32[n, F], outside the loop, to the bit as inside it; patches are no part.
+
+    `starts`: int64[d + 1], the first row of each decision, for trees that ask for two candidates; None: all are of one.
+    """
+    if scorer.pairs == 0:
+        starts = np.append(np.arange(0, len(features), ROWS), len(features))
+    elif starts is None:
+        starts = np.array([0, len(features)])
+    answer: np.ndarray = _scores(scorer, np.ascontiguousarray(features, np.float32), starts.astype(np.int64))
     return answer
 
 
@@ -146,12 +164,14 @@ def levels_of(scorer: Packed, features: np.ndarray) -> np.ndarray:
 
 
 @allocating
-def _scores(scorer: Packed, rows: np.ndarray) -> np.ndarray:
-    """`scores_of`, some rows at a time, each column of them contiguous: what trees are fast for."""
-    answer, size = np.empty(len(rows)), 4 * BLOCK
+def _scores(scorer: Packed, rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """`scores_of`, the rows between two `starts` at a time, each column of them contiguous: what trees are fast for."""
+    answer, size = np.empty(len(rows)), 1
+    for d in range(len(starts) - 1):
+        size = max(size, starts[d + 1] - starts[d])
     block, values = np.empty((rows.shape[1], size), np.float32).T, np.empty(size + BLOCK)
-    for first in range(0, len(rows), size):
-        count = min(size, len(rows) - first)
+    for d in range(len(starts) - 1):
+        first, count = starts[d], starts[d + 1] - starts[d]
         block[:count] = rows[first : first + count]
         write_scores(scorer, block, count, values)
         answer[first : first + count] = values[:count]

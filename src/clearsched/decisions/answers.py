@@ -18,7 +18,9 @@ class Scoring(Protocol):
     def name(self) -> str: ...
     @property
     def may_idle(self) -> bool: ...  # whether it may answer "none of these", which scores 0
-    def scores(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]; a row of none: 0
+    def scores(self, features: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+        """float64[n] of float32[n, F], a row of none: 0; int64[d + 1] `starts`: the first row of each decision."""
+
     @property
     def rounds_up(self) -> bool: ...
     def level_share(self, features: np.ndarray) -> np.ndarray: ...  # float32[n, F] -> float64[n]
@@ -26,7 +28,7 @@ class Scoring(Protocol):
 
 def rank_scores(policy: Scoring, choices: Choices) -> np.ndarray:
     """float64[n]: the policy's score of each row; of none 0, or minus infinity where it never answers so."""
-    scores = np.array(policy.scores(choices.features), np.float64)
+    scores = np.array(policy.scores(choices.features, choices.starts), np.float64)
     if not policy.may_idle:
         scores[choices.is_none] = -np.inf
     return scores

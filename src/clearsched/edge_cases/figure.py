@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from clearsched.edge_cases.case import Case, Row, order_of
 from clearsched.figures import style
-from clearsched.figures.comparison import legend_of_kinds
+from clearsched.figures.marks import ZOOM_PERCENT, arrow, better, legend_of_kinds, scale_of, spread
 from clearsched.layout import with_unit
 from clearsched.problems.problem import Measure
 from clearsched.schemas import EDGE_CASES
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS = 3
-ZOOM = 25.0
-"""Differences beyond this are an arrow at the edge, with the number beside it: else one policy flattens all others."""
 
 
 def draw(cases: Sequence[Case], objective: Measure, subject: style.Subject, confidence: float) -> style.Drawing:
@@ -38,12 +34,11 @@ def draw(cases: Sequence[Case], objective: Measure, subject: style.Subject, conf
     for axes in grid[::COLUMNS]:
         axes.set_yticks(range(len(policies)), [subject.shown(policy).label for policy in policies])
         axes.set_ylim(len(policies) - 0.4, -0.6)
-    legend_of_kinds(figure, cases[0].of(objective))
+    legend_of_kinds(figure, (row["kind"] for row in cases[0].of(objective)))
     reference = subject.shown(cases[0].rows[0]["reference"]).label
-    better = "lower is better" if objective.lower_is_better else "higher is better"
     figure.suptitle(
         f"Paired difference of {with_unit(objective.short, objective.unit)} to {reference} in %, "
-        f"{100 * confidence:g} % intervals; {better}",
+        f"{100 * confidence:g} % intervals; {better(objective)}",
         x=0.01,
         ha="left",
         fontsize=9,
@@ -57,13 +52,14 @@ def _draw_case(axes: Axes, rows: Sequence[Row], policies: Sequence[str], subject
     for row in rows:
         place = policies.index(row["policy"])
         look: dict[str, Any] = style.points(subject.shown(row["policy"], row["kind"]), 5)
-        middle, low, high = _percent(row)
-        if abs(middle) > ZOOM:
+        factor = scale_of(row).factor
+        middle, low, high = (factor * row[name] for name in ("difference", "difference_low", "difference_high"))
+        if abs(middle) > ZOOM_PERCENT:
             side = 1 if middle > 0 else -1
-            axes.plot([side * ZOOM], [place], marker=">" if side > 0 else "<", markersize=5, color=look["color"])
+            arrow(axes, (side * ZOOM_PERCENT, place), ">" if side > 0 else "<", look["color"], 5)
             axes.annotate(
                 f"{middle:+.0f}",
-                (side * ZOOM, place),
+                (side * ZOOM_PERCENT, place),
                 xytext=(-side * 6, 0),
                 textcoords="offset points",
                 ha="right" if side > 0 else "left",
@@ -71,16 +67,10 @@ def _draw_case(axes: Axes, rows: Sequence[Row], policies: Sequence[str], subject
                 fontsize=7,
             )
             continue
-        spread = [[max(middle - low, 0.0)], [max(high - middle, 0.0)]] if np.isfinite(low + high) else None
-        axes.errorbar([middle], [place], xerr=spread, linestyle="none", elinewidth=1.3, capsize=2, **look)
+        axes.errorbar(
+            [middle], [place], xerr=spread(middle, low, high), linestyle="none", elinewidth=1.3, capsize=2, **look
+        )
     axes.axvline(0.0, color=style.BLACK, linewidth=0.9, zorder=0.5)
-    axes.set_xlim(-1.1 * ZOOM, 1.1 * ZOOM)
+    axes.set_xlim(-1.1 * ZOOM_PERCENT, 1.1 * ZOOM_PERCENT)
     axes.tick_params(axis="y", length=0)
     style.grid(axes, "x")
-
-
-def _percent(row: Row) -> tuple[float, float, float]:
-    """The difference and its ends in % of the reference's mean; as they are where that is 0."""
-    base = abs(row["mean"] - row["difference"])
-    factor = 100.0 / base if base else 1.0
-    return factor * row["difference"], factor * row["difference_low"], factor * row["difference_high"]

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from clearsched.edge_cases.case import Case, Row, order_of
-from clearsched.evaluation.comparison import Bootstrap, Verdict
+from clearsched.evaluation.comparison import Bootstrap, Verdict, verdict_on
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
-from clearsched.evaluation.statistics import generator, paired_difference
+from clearsched.evaluation.worst import stray_lines
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.problem import Measure, Problem, objectives
-from clearsched.search.safety import LIMIT
 
 
 def render(problem: Problem, objective: Measure, cases: Sequence[Case], bootstrap: Bootstrap) -> str:
@@ -93,14 +92,8 @@ def _sentences(problem: Problem, objective: Measure, cases: Sequence[Case], boot
         told = ", ".join(label(problem, name) for name in others if name in cases[0].values)
         found = [f"* no learned policy is shown to be worse than {told} on any edge case"]
     yield from found
-    plain = label(problem, problem.baseline)
     for case in cases:
-        for row in case.of(objective):
-            if row["kind"] in LEARNED and (row["worst_to_baseline"] or 0.0) > LIMIT:
-                yield (
-                    f"* {case.label}: {label(problem, row['policy'])} takes {row['worst_to_baseline']:.2f} times "
-                    f"{plain} on its worst episode: find out why before it schedules anything"
-                )
+        yield from stray_lines(problem, case.of(objective), f"{case.label}: ")
 
 
 def verdicts_of(problem: Problem, objective: Measure, case: Case, bootstrap: Bootstrap) -> Iterator[Verdict]:
@@ -109,19 +102,7 @@ def verdicts_of(problem: Problem, objective: Measure, case: Case, bootstrap: Boo
     others = dict.fromkeys((rows[0]["reference"], *(name for name in problem.yardsticks if name in case.values)))
     for row in rows:
         for other in others if row["kind"] in LEARNED else ():
-            rng = generator(bootstrap.seed, "evaluation", "difference")
-            values, base = case.values[row["policy"]], case.values[other]
-            found = paired_difference(values, base, rng, bootstrap.confidence, bootstrap.resamples)
-            mean = abs(float(base.mean()))
-            yield Verdict(
-                row["policy"],
-                other,
-                (label(problem, row["policy"]), label(problem, other)),
-                found.scaled(100.0 / mean) if mean else found,
-                "%" if mean else objective.unit,
-                objective.lower_is_better,
-                bootstrap.confidence,
-            )
+            yield verdict_on(problem, objective, case.values, (row["policy"], other), bootstrap)
 
 
 def _case_lines(problem: Problem, objective: Measure, case: Case) -> list[str]:

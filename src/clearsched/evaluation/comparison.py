@@ -154,9 +154,13 @@ def _row(
 
 def difference_interval(rollout: Rollout, reference: Rollout, measure: Measure, bootstrap: Bootstrap) -> Interval:
     """The paired difference of a policy to the reference on the same episodes, in the measure's unit."""
+    return difference_of(rollout.values(measure), reference.values(measure), bootstrap)
+
+
+def difference_of(values: np.ndarray, base: np.ndarray, bootstrap: Bootstrap) -> Interval:
+    """The paired difference of float64[episodes] each, in their unit."""
     # The generator starts anew for every pair, so all policies meet the same resamples and adding one changes no other.
     rng = generator(bootstrap.seed, "evaluation", "difference")
-    values, base = rollout.values(measure), reference.values(measure)
     return paired_difference(values, base, rng, bootstrap.confidence, bootstrap.resamples)
 
 
@@ -167,19 +171,30 @@ def verdict(
 
     `seeds`: the policy's training seeds; with more than one of them they are told too, and have their say.
     """
-    objective = rollout.measures[0]
-    difference, unit = difference_interval(rollout, reference, objective, bootstrap), objective.unit
-    mean, factor = float(reference.objective.mean()), 1.0
+    values = {each.name: each.objective for each in (rollout, reference)}
+    return verdict_on(problem, rollout.measures[0], values, (rollout.name, reference.name), bootstrap, seeds)
+
+
+def verdict_on(
+    problem: Problem,
+    objective: Measure,
+    values: Mapping[str, np.ndarray],
+    pair: tuple[str, str],
+    bootstrap: Bootstrap,
+    seeds: SeedRuns | None = None,
+) -> Verdict:
+    """Like `verdict`, of the objective's float64[episodes] by policy; `pair`: who is held against whom."""
+    base, unit = values[pair[1]], objective.unit
+    difference, mean, factor = difference_of(values[pair[0]], base, bootstrap), float(base.mean()), 1.0
     if mean:
         factor, unit = 100.0 / abs(mean), "%"
     trained = None
     if seeds is not None and len(seeds.seeds) > 1:
         own = bootstrap.seed, bootstrap.confidence, bootstrap.resamples
-        trained = over_seeds(seeds, reference.objective, *own).scaled(factor)
+        trained = over_seeds(seeds, base, *own).scaled(factor)
     return Verdict(
-        rollout.name,
-        reference.name,
-        (label(problem, rollout.name), label(problem, reference.name)),
+        *pair,
+        (label(problem, pair[0]), label(problem, pair[1])),
         difference.scaled(factor),
         unit,
         objective.lower_is_better,

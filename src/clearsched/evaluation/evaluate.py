@@ -14,10 +14,11 @@ from clearsched.evaluation import TABLE, comparison, rollouts, seeds, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.policies import load_policies, reference_policy
+from clearsched.evaluation.students import control_lines, student_table
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
-from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, write_table
+from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, STUDENTS, write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -58,6 +59,7 @@ def evaluate(
     faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
     if params.evaluation.part_costs:
         faithful = with_costs(faithful, problem, learned, teacher, instance, episodes, bootstrap)
+    beside = student_table(problem, runs, faithful.to_pylist(), bootstrap)
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
     files |= {f"students/{path.name}": path for path in students}
     files |= {f"search/{path.name}": path for path in searched}
@@ -72,6 +74,7 @@ def evaluate(
         "fidelity": (faithful, FIDELITY),
         "bounds": (bound_table(bounds), BOUNDS),
         "seeds": (seeds.seed_table(seeded, base), SEEDS),
+        "students": (beside, STUDENTS),
         **instance.details(runs, episodes),
     }
     for name, (table, schema) in tables.items():
@@ -80,7 +83,9 @@ def evaluate(
     found = comparison.verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
     setting = instance.describe("test", episodes)
     together = list(seeds.summaries(seeded, base, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
-    write_text(out_dir / TABLE, text.render(problem, compared, found, faithful, setting, bootstrap, together))
+    added = control_lines(problem, runs, bootstrap)
+    told = text.render(problem, compared, found, faithful, setting, bootstrap, together, beside, added)
+    write_text(out_dir / TABLE, told)
 
 
 def with_costs(
@@ -93,7 +98,7 @@ def with_costs(
     bootstrap: comparison.Bootstrap,
 ) -> pa.Table:
     """The table of fidelity with what a student's answers to each part cost in closed loop."""
-    from clearsched.evaluation.part_costs import LEVEL, part_costs  # it brings torch
+    from clearsched.evaluation.part_costs import LEVEL, objective_of, part_costs  # it brings torch
     from clearsched.teacher import load_policy as load_teacher
 
     rows, by = faithful.to_pylist(), {student.name: student for student in students}
@@ -103,9 +108,10 @@ def with_costs(
         if row["decisions_of"] == "all" and (forms[row["choice"]] == LEVEL or row["part"] != WHOLE):
             asked[row["policy"], LEVEL if row["part"] == WHOLE else row["part"]] = row
     expert = load_teacher(teacher)
+    base = objective_of(expert, instance, episodes)
     for name, student in by.items():
         own = [part for policy, part in asked if policy == name]
-        for part, cost in part_costs(expert, student, instance, episodes, own, bootstrap).items():
+        for part, cost in part_costs(expert, student, instance, episodes, own, base, bootstrap).items():
             asked[name, part] |= {"cost_percent": cost.mean, "cost_low": cost.low, "cost_high": cost.high}
     return pa.Table.from_pylist(rows, schema=FIDELITY)
 

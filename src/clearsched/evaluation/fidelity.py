@@ -19,7 +19,6 @@ from clearsched.decisions.ordering import kendall_tau, least_of, most_of, places
 from clearsched.decisions.parts import BINARY, WHOLE, Part, parts, varying, whole
 from clearsched.problems.problem import Choice, Problem
 from clearsched.schemas import FIDELITY
-from clearsched.scorers.places import places_of
 
 if TYPE_CHECKING:
     from clearsched.decisions.choices import Choices
@@ -80,7 +79,7 @@ def rank_rows(student: Scoring, rank: Choice, choices: Choices) -> list[Row]:
     scores = rank_scores(student, choices)
     place = places(scores, choices.starts, choices.is_none)
     scorer = getattr(student, "scorers", {}).get(rank.name)
-    read = None if scorer is None else places_of(scorer)
+    read = None if scorer is None else scorer.places()
     rows = []
     for name, of in subsets(rank, rank, choices).items():
         told = _order(whole(choices, of), choices, scores, place, grouped=bool(rank.group))

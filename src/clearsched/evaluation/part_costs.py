@@ -14,7 +14,9 @@ import numpy as np
 
 from clearsched.decisions.ordering import places
 from clearsched.decisions.parts import PARTS
-from clearsched.evaluation.statistics import Interval, generator, paired_difference
+from clearsched.evaluation.comparison import Bootstrap, difference_of
+from clearsched.evaluation.statistics import Interval
+from clearsched.problems.policy import Policy
 from clearsched.problems.problem import NONE, Answers, Choice, Episode, Instance, level_of
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.teacher.choices import DIGITS
@@ -70,7 +72,7 @@ class Hybrid:
         shown = np.arange(table.shape[1]) < counts[:, None]
         shown[:, -1] = none
         scores = np.full(len(real), 0.0 if self.student.may_idle else -np.inf)
-        scores[real] = self.student.scores(observation.candidates)
+        scores[real] = self.student.scores(observation.candidates, observation.candidate_start)
         order = {
             False: places(np.round(table[shown], DIGITS), starts),
             True: places(scores, starts, ~real),
@@ -109,7 +111,8 @@ def part_costs(
     instance: Instance,
     episodes: Sequence[Episode],
     parts: Sequence[str],
-    drawn: Any,
+    base: np.ndarray,
+    bootstrap: Bootstrap,
 ) -> dict[str, Interval]:
     """By part how much more (less for a negative number) the objective is than the teacher's own, % of its mean.
 
@@ -119,17 +122,19 @@ def part_costs(
         instance: what runs the episodes.
         episodes: paired.
         parts: to ask.
-        drawn: how intervals are: a `comparison.Bootstrap`.
+        base: float64[episodes], the objective under the teacher alone (`objective_of`).
+        bootstrap: how intervals are drawn.
     """
+    factor = 100.0 / abs(float(base.mean()))
+    return {
+        part: difference_of(
+            objective_of(Hybrid(teacher, student, (part,)), instance, episodes), base, bootstrap
+        ).scaled(factor)
+        for part in parts
+    }
 
-    def values(own: Collection[str]) -> np.ndarray:
-        outcomes = Hybrid(teacher, student, own).run(instance, episodes)
-        return np.array([outcome.measures[instance.objective.name] for outcome in outcomes])
 
-    base = values(())
-    found = {}
-    for part in parts:
-        rng = generator(drawn.seed, "evaluation", "difference")
-        difference = paired_difference(values((part,)), base, rng, drawn.confidence, drawn.resamples)
-        found[part] = difference.scaled(100.0 / abs(float(base.mean())))
-    return found
+def objective_of(policy: Policy, instance: Instance, episodes: Sequence[Episode]) -> np.ndarray:
+    """float64[episodes]: what comes of each under a policy."""
+    outcomes = policy.run(instance, episodes)
+    return np.array([outcome.measures[instance.objective.name] for outcome in outcomes])

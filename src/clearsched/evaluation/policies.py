@@ -102,14 +102,15 @@ def load_policies(
 ) -> list[Policy]:
     """The policies that `settings` list, the reference among them.
 
-    A student that was not fitted, or a family that was not searched, is left out.
+    A student that was not fitted, or a family that was not searched, is left out; a control that was comes along.
 
     Raises:
         ClearschedError: one is unknown, or its file is broken.
     """
     known, files = policies_of(problem), {path.stem: path for path in (*searched, *students)}
     policies = []
-    for name in dict.fromkeys((*(settings.policies or known), reference_policy(problem, tuned))):
+    controls = [kind.name for kind in STUDENTS.values() if kind.control_of and kind.name in files]
+    for name in dict.fromkeys((*(settings.policies or known), reference_policy(problem, tuned), *controls)):
         kind = "student" if name in files else known[name].kind
         if kind == "teacher":
             policies.append(load_policy(problem, teacher, mode=settings.mode))

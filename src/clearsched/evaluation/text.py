@@ -12,6 +12,7 @@ from clearsched.evaluation.comparison import Bootstrap, Verdict
 from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import Summary
+from clearsched.evaluation.students import student_lines
 from clearsched.evaluation.worst import stray_lines, worst_lines
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.problem import Measure, Problem
@@ -27,6 +28,8 @@ def render(
     setting: str,
     bootstrap: Bootstrap,
     seeds: Sequence[Summary] = (),
+    students: pa.Table | None = None,
+    controls: Sequence[str] = (),
 ) -> str:
     """The whole text: what was run, the table, what it says in sentences, training seeds, other measures, fidelity.
 
@@ -38,6 +41,8 @@ def render(
         setting: what the episodes are (`Instance.describe`).
         bootstrap: how intervals were drawn.
         seeds: what the training seeds of each learned policy say together.
+        students: of schema STUDENTS.
+        controls: what the teacher added, in sentences.
     """
     rows = comparison.to_pylist()
     objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
@@ -54,10 +59,13 @@ def render(
         *worst_lines(problem, rows, objective),
         "",
         *(f"* {item}" for item in found if item.policy != item.reference),
+        *controls,
         *stray_lines(problem, of_objective),
         *_seed_lines(problem, seeds, rows[0]["reference"], float(_mean_of_reference(of_objective)), objective),
         *_other_measures(problem, rows, objective),
     ]
+    if students is not None and len(students):
+        lines += ["", *student_lines(problem, students.to_pylist(), objective)]
     if len(fidelity):
         lines += ["", *fidelity_lines(problem, fidelity.to_pylist())]
     return "\n".join(line.rstrip() for line in lines) + "\n"

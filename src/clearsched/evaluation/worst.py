@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clearsched.evaluation.policies import label
+from clearsched.evaluation.seeds import LEARNED
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.problem import Measure, Problem, told_measures
 from clearsched.search.safety import LIMIT
@@ -49,12 +50,15 @@ def _legend(problem: Problem, rows: list[Row], columns: Sequence[tuple[Measure, 
     return lines
 
 
-def stray_lines(problem: Problem, rows: list[Row]) -> list[str]:
-    """Who was made here and is far worse than the baseline on some episode, which its mean may hide."""
+def stray_lines(problem: Problem, rows: list[Row], where: str = "") -> list[str]:
+    """Who was made here and is far worse than the baseline on some episode, which its mean may hide.
+
+    `where`: begins each line, for one of several sets of episodes.
+    """
     plain = label(problem, problem.baseline)
     return [
-        f"* {label(problem, row['policy'])}: {row['worst_to_baseline']:.2f} times {plain} on its worst episode: "
+        f"* {where}{label(problem, row['policy'])}: {row['worst_to_baseline']:.2f} times {plain} on its worst episode: "
         "find out why before it schedules anything"
         for row in rows
-        if row["kind"] != "heuristic" and (row["worst_to_baseline"] or 0.0) > LIMIT
+        if row["kind"] in LEARNED and (row["worst_to_baseline"] or 0.0) > LIMIT
     ]

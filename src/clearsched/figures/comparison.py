@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
+from clearsched.figures.marks import arrow, better, legend_of_kinds, scale_of, spread
 from clearsched.layout import decimals, with_unit
 from clearsched.problems.problem import Measure, find_objective
 from clearsched.schemas import COMPARISON, read_table
@@ -17,17 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Row = dict[str, Any]
-
-ZOOM_PERCENT = 25.0
-"""Policies further than this from the reference are shown as an arrow at the edge: else FIFO flattens all others."""
-
-
-class Scale(NamedTuple):
-    """What differences are told in: % of the reference's mean; where that is 0, the objective's own unit."""
-
-    factor: float
-    unit: str
-    zoom: float  # largest difference that is not cut off
 
 
 def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
@@ -44,7 +34,7 @@ def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     told = f"{100 * metadata['confidence']:g} % intervals" if "confidence" in metadata else "bootstrap intervals"
     means.set_title(f"{rows[0]['episodes']} test episodes, {told}", loc="left")
     _draw_differences(differences, rows, subject)
-    legend_of_kinds(figure, rows)
+    legend_of_kinds(figure, (row["kind"] for row in rows))
     header = list(COMPARISON.names)
     return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
 
@@ -54,16 +44,11 @@ def _look(row: Row, subject: style.Subject) -> dict[str, Any]:
     return {"linestyle": "none", "elinewidth": 1.6, "capsize": 2.5, **style.points(shown, 7)}
 
 
-def _spread(value: float, low: float, high: float) -> list[list[float]] | None:
-    """The two lengths of an error bar; an interval of a skewed sample need not hold the mean. None without one."""
-    return [[max(value - low, 0.0)], [max(high - value, 0.0)]] if np.isfinite(low + high) else None
-
-
 def _draw_means(axes: Axes, rows: list[Row], subject: style.Subject, objective: Measure) -> None:
     places = decimals(max(abs(row["mean"]) for row in rows))
     for place, row in enumerate(rows):
         mean = row["mean"]
-        axes.errorbar([mean], [place], xerr=_spread(mean, row["ci_low"], row["ci_high"]), **_look(row, subject))
+        axes.errorbar([mean], [place], xerr=spread(mean, row["ci_low"], row["ci_high"]), **_look(row, subject))
         right = max(mean, row["ci_high"]) if np.isfinite(row["ci_high"]) else mean
         axes.annotate(
             f"{mean:.{places}f}", (right, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8
@@ -75,20 +60,12 @@ def _draw_means(axes: Axes, rows: list[Row], subject: style.Subject, objective: 
     left, right = min(0.0, *ends), max(0.0, *ends)  # from zero, so that lengths compare
     if right > left:
         axes.set_xlim(left, right + 0.16 * (right - left))  # room for the label on the right
-    better = "lower is better" if objective.lower_is_better else "higher is better"
-    axes.set_xlabel(style.wrapped(f"{with_unit(objective.label, objective.unit)}, {better}", 48))
+    axes.set_xlabel(style.wrapped(f"{with_unit(objective.label, objective.unit)}, {better(objective)}", 48))
     style.grid(axes, "x")
 
 
-def _scale(rows: list[Row]) -> Scale:
-    base = next(row for row in rows if row["policy"] == row["reference"])
-    if base["mean"]:
-        return Scale(100.0 / abs(base["mean"]), "%", ZOOM_PERCENT)
-    return Scale(1.0, base["unit"], float("inf"))
-
-
 def _draw_differences(axes: Axes, rows: list[Row], subject: style.Subject) -> None:
-    scale = _scale(rows)
+    scale = scale_of(rows[0])
     near = [
         abs(scale.factor * row[name])
         for row in rows
@@ -103,10 +80,10 @@ def _draw_differences(axes: Axes, rows: list[Row], subject: style.Subject) -> No
         if abs(difference) > edge:
             marker = ">" if difference > 0 else "<"
             at = float(np.clip(difference, -edge, edge))
-            axes.plot([at], [place], marker=marker, markersize=7, color=look["color"], clip_on=False)
+            arrow(axes, (at, place), marker, look["color"], 7)
         else:
             low, high = scale.factor * row["difference_low"], scale.factor * row["difference_high"]
-            axes.errorbar([difference], [place], xerr=_spread(difference, low, high), **look)
+            axes.errorbar([difference], [place], xerr=spread(difference, low, high), **look)
         is_reference = row["policy"] == row["reference"]
         # The numbers stand in a column of their own on the right, where no interval can cross them.
         axes.annotate(
@@ -126,15 +103,3 @@ def _draw_differences(axes: Axes, rows: list[Row], subject: style.Subject) -> No
     axes.set_xlabel(with_unit("paired difference", scale.unit))
     axes.set_title(f"against {subject.shown(rows[0]['reference']).label}", loc="left")
     style.grid(axes, "x")
-
-
-def legend_of_kinds(figure: Any, rows: list[Row]) -> None:
-    """The kinds of policy by how much of a marker they fill; who is who stands at the axis."""
-    from matplotlib.lines import Line2D
-
-    kinds = sorted({row["kind"] for row in rows}, key=style.kind_rank)
-    handles = [
-        Line2D([], [], linestyle="none", color=style.BLACK, marker="o", markersize=6, **style.fill(kind))
-        for kind in kinds
-    ]
-    figure.legend(handles, kinds, loc="outside lower center", ncols=len(kinds))

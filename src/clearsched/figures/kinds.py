@@ -15,6 +15,12 @@ FIGURES: Registry[Figure] = Registry(
         Figure(
             "learning_curve", "how the teacher learned", f"{ROOM}.learning_curve", ("teacher/learning_curve.parquet",)
         ),
+        Figure(
+            "students_kinds",
+            "kinds of student side by side",
+            f"{ROOM}.students_kinds",
+            ("evaluation/students.parquet",),
+        ),
         Figure("rules", "rule lists", f"{ROOM}.rules", ("students/{student}.json",)),
     ),
 )

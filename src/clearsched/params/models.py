@@ -20,6 +20,7 @@ from clearsched.problems import DEFAULT, find_problem
 from clearsched.search.settings import SearchParams
 from clearsched.section import Section
 from clearsched.students.settings import StudentsParams
+from clearsched.students.sizes import fronts
 from clearsched.teacher.settings import TeacherParams
 
 DEFAULT_SCENARIO = "default"
@@ -91,6 +92,10 @@ class Params(Section):
             most = getattr(self.workload.episodes, split)
             if episodes > most:
                 return path, episodes, f"at most workload.episodes.{split}, which is {most}"
+        try:
+            fronts(self.students)
+        except ClearschedError as error:
+            return "students.pareto", self.students.pareto.model_dump(mode="json"), str(error)
         for path, names in (
             ("search.families", self.search.families),
             ("students.names", self.students.names),

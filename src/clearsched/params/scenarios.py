@@ -13,7 +13,7 @@ from clearsched.params.composing import defaults
 from clearsched.params.models import Params
 from clearsched.problems import find_problem
 from clearsched.search.families import families_of
-from clearsched.students.kinds import STUDENTS
+from clearsched.students.kinds import STUDENTS, fitted
 
 KEY = "scenarios"
 """The key of Snakemake's configuration that lists the overlays; it is no key of params.yaml."""
@@ -56,7 +56,15 @@ def read_scenarios(files: Sequence[Mapping[str, Any]], given: Mapping[str, Any],
     return found
 
 
-RULES = ("students.names", "search.families", "students.switch.of", "students.pareto.kinds", "students.pareto.sizes")
+RULES = (
+    "students.names",
+    "students.control",
+    "search.families",
+    "students.switch.of",
+    "students.pareto.kinds",
+    "students.pareto.sizes",
+    "students.pareto.further",
+)
 """What rules there are depends on these."""
 
 
@@ -73,9 +81,9 @@ def _check_alike(scenarios: Mapping[str, Params]) -> None:
 
 def _rules(params: Params) -> tuple[Any, ...]:
     """The values of `RULES`."""
-    students = params.students.model_dump()
-    sizes = students["pareto"]
-    return students["names"], params.search.families, students["switch"]["of"], sizes["kinds"], sizes["sizes"]
+    students = params.students
+    of, sizes = students.model_dump()["switch"]["of"], students.pareto
+    return students.names, fitted(students), params.search.families, of, sizes.kinds, sizes.sizes, sizes.further
 
 
 def lay_over(base: Mapping[str, Any], layer: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from clearsched.decisions.parts import WHOLE
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.comparison import Bootstrap, difference_interval
+from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.policies import load_policy
-from clearsched.evaluation.rollouts import Rollout, roll_out
+from clearsched.evaluation.rollouts import roll_out
+from clearsched.evaluation.students import faithful_in, student_row
 from clearsched.files import provenance, read_json, write_text
 from clearsched.pareto import figure, text
+from clearsched.pareto.series import series_of
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Instance, Measure, Problem
+from clearsched.problems.problem import Measure, Problem
 from clearsched.schemas import STUDENTS_PARETO, write_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.policy import load_policy as load_student
 from clearsched.students.bench import smallest_good
+from clearsched.students.sizes import name_of
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -50,9 +52,10 @@ def compare_sizes(
     bootstrap = Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
     expert = load_policy(problem, teacher, read_json(tuned), params.evaluation.mode)
     base, *rollouts = roll_out(problem, [expert, *sized], instance, instance.split("test"))
-    fidelity = _fidelity(problem, sized, decisions, instance)
+    fidelity = fidelity_table(problem, sized, decisions, "validation", instance.most).to_pylist()
+    faithful = faithful_in(problem, fidelity)
     rows = [
-        _row(instance, student, rollout, base, fidelity, bootstrap)
+        _row(student, student_row(rollout, base, None, faithful, bootstrap), instance.objective)
         for student, rollout in zip(sized, rollouts, strict=True)
     ]
     _pick(rows, instance.objective, params.students.pareto.within)
@@ -72,60 +75,32 @@ def compare_sizes(
 
 
 def _sized(path: Path, problem: Problem) -> ScoredPolicy:
-    """A student under the name of its kind and size."""
+    """A student under the name of its kind, the setting that says its size, and its size."""
     student = load_student(path, problem)
     size = student.evidence.get("size")
     if not isinstance(size, int):
         raise ClearschedError(f"{path}: tells no size: fit it again with --size")
-    return replace(student, name=f"{student.name} {size}")
+    name = name_of(student.name, student.evidence.get("size_by", ""))
+    return replace(student, name=f"{name} {size}", evidence={**student.evidence, "kind": student.name})
 
 
-def _fidelity(
-    problem: Problem, students: Sequence[ScoredPolicy], decisions: Path, instance: Instance
-) -> Mapping[str, float]:
-    """By student, the share of the real choices in which its first choice is the teacher's; of all where none is."""
-    table = fidelity_table(problem, students, decisions, "validation", instance.most).to_pylist()
-    found: dict[str, float] = {}
-    for subset in ("all", "real"):
-        for row in table:
-            if row["choice"] == problem.choices[0].name and row["part"] == WHOLE and row["decisions_of"] == subset:
-                found |= {} if row["top1"] is None else {row["policy"]: row["top1"]}
-    return found
-
-
-def _row(
-    instance: Instance,
-    student: ScoredPolicy,
-    rollout: Rollout,
-    base: Rollout,
-    fidelity: Mapping[str, float],
-    bootstrap: Bootstrap,
-) -> dict[str, Any]:
-    objective = instance.objective
-    mean = float(base.objective.mean())
-    difference = difference_interval(rollout, base, objective, bootstrap)
-    percent = difference.scaled(100.0 / abs(mean) if mean else 1.0)
+def _row(student: ScoredPolicy, told: Mapping[str, Any], objective: Measure) -> dict[str, Any]:
+    """A row of STUDENTS_PARETO of one of STUDENTS."""
     size = int(student.evidence["size"])
-    return {
-        "kind": student.name.removesuffix(f" {size}"),
+    own = {
+        "kind": student.evidence["kind"],
+        "by": student.evidence.get("size_by", ""),
         "size": size,
-        "complexity": sum(scorer.complexity() for scorer in student.scorers.values()),
         "unseen": student.evidence.get(f"unseen_{objective.name}"),
         "picked": False,
-        "mean": float(rollout.objective.mean()),
-        "difference_percent": percent.mean,
-        "difference_low": percent.low,
-        "difference_high": percent.high,
-        "worst": float(max(rollout.objective) if objective.lower_is_better else min(rollout.objective)),
-        "top1": fidelity.get(student.name),
     }
+    return own | {name: told[name] for name in STUDENTS_PARETO.names if name not in own}
 
 
 def _pick(rows: Sequence[dict[str, Any]], objective: Measure, within: float) -> None:
     """Mark of each kind the smallest size that is nearly as good as the best on the episodes that students chose on."""
     sign = 1.0 if objective.lower_is_better else -1.0
-    for kind in dict.fromkeys(row["kind"] for row in rows):
-        own = sorted((row for row in rows if row["kind"] == kind), key=lambda row: int(row["size"]))
+    for own in series_of(rows):
         told = [(row, sign * row["unseen"]) for row in own if row["unseen"] is not None]
         if told:
             smallest_good(told, within)[0]["picked"] = True

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clearsched.figures import style
+from clearsched.figures.marks import better, spread
+from clearsched.pareto.series import called, series_of
 from clearsched.problems.problem import Measure
 from clearsched.schemas import STUDENTS_PARETO
 
@@ -19,19 +21,14 @@ def draw(
     """Left the paired difference to the teacher with its interval, right the share of equal choices."""
     figure = style.new_figure(height_in=3.4)
     cost, fidelity = figure.subplots(1, 2)
-    for kind in dict.fromkeys(row["kind"] for row in rows):
-        own = sorted((row for row in rows if row["kind"] == kind), key=lambda row: int(row["size"]))
-        _draw_kind(cost, fidelity, own, subject.shown(kind, "student"))
-    sizes = sorted({row["size"] for row in rows})
+    series = series_of(rows)
+    across = "size" if len(series) == 1 else "complexity"
+    for own in series:
+        _draw_kind(cost, fidelity, own, across, subject.shown(own[0]["kind"], "student"))
     for axes in (cost, fidelity):
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes, [str(size) for size in sizes])
-        axes.minorticks_off()
-        axes.set_xlabel("size: rules, leaves or trees")
-        style.grid(axes, "y")
+        _scale_sizes(axes, rows, across)
     cost.axhline(0.0, color=style.BLACK, linestyle="--", linewidth=1.1)
-    better = "lower is better" if objective.lower_is_better else "higher is better"
-    cost.set_ylabel(style.wrapped(f"{objective.short}: difference to the teacher, % ({better})", 40))
+    cost.set_ylabel(style.wrapped(f"{objective.short}: difference to the teacher, % ({better(objective)})", 40))
     cost.set_title(f"cost on test episodes, {100 * confidence:g} % intervals", loc="left")
     fidelity.set_ylabel("% of the real choices")
     fidelity.set_title("first choice is the teacher's", loc="left")
@@ -41,18 +38,35 @@ def draw(
     return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
 
 
-def _draw_kind(cost: Axes, fidelity: Axes, rows: Sequence[dict[str, Any]], shown: style.Shown) -> None:
-    """The sizes of a kind; a ring round the one that would be picked."""
-    look = style.points(shown, 5)
-    sizes, means = [row["size"] for row in rows], [row["difference_percent"] for row in rows]
-    low = [row["difference_percent"] - row["difference_low"] for row in rows]
-    high = [row["difference_high"] - row["difference_percent"] for row in rows]
-    cost.errorbar(sizes, means, yerr=[low, high], linewidth=1.2, capsize=2, label=shown.label, **look)
-    told = [(row["size"], 100 * row["top1"]) for row in rows if row["top1"] is not None]
+def _scale_sizes(axes: Axes, rows: Sequence[dict[str, Any]], across: str) -> None:
+    """Sizes of one kind by their number; of several by what a person must read, which they have in common."""
+    if across == "size":
+        sizes = sorted({row["size"] for row in rows})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sizes, [str(size) for size in sizes])
+        axes.minorticks_off()
+        axes.set_xlabel("size: rules, leaves or trees")
+    else:
+        axes.set_xscale("log")
+        axes.set_xlabel("to read: conditions, rules, terms, nodes")
+    style.grid(axes, "y")
+
+
+def _draw_kind(cost: Axes, fidelity: Axes, rows: Sequence[dict[str, Any]], across: str, shown: style.Shown) -> None:
+    """The sizes of a kind; a ring round the one that would be picked. Dashed where another setting says the size."""
+    by = rows[0]["by"]
+    look = style.points(shown, 5) | ({"linestyle": "--"} if by else {})
+    sizes, means = [row[across] for row in rows], [row["difference_percent"] for row in rows]
+    cost.plot(sizes, means, linewidth=1.2, label=called(shown.label, by), **look)
+    for row in rows:
+        middle = row["difference_percent"]
+        ends = spread(middle, row["difference_low"], row["difference_high"])
+        cost.errorbar([row[across]], [middle], yerr=ends, linestyle="none", color=look["color"], capsize=2)
+    told = [(row[across], 100 * row["top1"]) for row in rows if row["top1"] is not None]
     fidelity.plot([size for size, _ in told], [share for _, share in told], linewidth=1.2, **look)
     picked = [row for row in rows if row["picked"]]
     cost.plot(
-        [row["size"] for row in picked],
+        [row[across] for row in picked],
         [row["difference_percent"] for row in picked],
         linestyle="none",
         marker="o",

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
+from clearsched.evaluation.students import difference_cells
 from clearsched.layout import layout, with_unit
+from clearsched.pareto.series import called
 from clearsched.problems.problem import Instance, Problem
 
 if TYPE_CHECKING:
@@ -34,13 +36,12 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
 
 def _cells(problem: Problem, row: dict[str, Any]) -> tuple[str, ...]:
     return (
-        label(problem, row["kind"]),
+        called(label(problem, row["kind"]), row["by"]),
         f"{row['size']}{'*' if row['picked'] else ' '}",
         str(row["complexity"]),
         "-" if row["unseen"] is None else f"{row['unseen']:.2f}",
         f"{row['mean']:.2f}",
-        f"{row['difference_percent']:+.1f}",
-        f"{row['difference_low']:+.1f} to {row['difference_high']:+.1f}",
+        *difference_cells(row),
         f"{row['worst']:.2f}",
         "-" if row["top1"] is None else f"{100 * row['top1']:.1f} %",
     )

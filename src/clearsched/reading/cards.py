@@ -18,7 +18,7 @@ from clearsched.reading.verification.verify import beneath, lines_of, verdicts
 from clearsched.reading.worth import Bench, Worth, worth_of
 from clearsched.reading.worth import table as worth_table
 from clearsched.schemas import COMPARISON, FIDELITY, read_table
-from clearsched.scorers.pieces import firing, speakers
+from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.scorers.text import render
 from clearsched.search.safety import LIMIT
@@ -240,7 +240,7 @@ def _unsure(material: Material) -> Iterator[str]:
         if not len(choices.chosen):
             continue
         rows = choices.features[~choices.is_none] if choice.form == "rank" else choices.features[choices.starts[:-1]]
-        spoke = firing(policy.scorers[choice.name], rows, names_of(choice))
+        spoke = policy.scorers[choice.name].firing(rows, names_of(choice))
         pieces = [worth.piece for worth in material.worth if worth.choice == choice.name]
         if spoke is not None:
             silent = np.setdiff1d(np.arange(speakers(policy.scorers[choice.name])), spoke)

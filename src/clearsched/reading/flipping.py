@@ -6,25 +6,17 @@ changed for all of them at once, the other features stay. Small is told in devia
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.trees import LEAF
 from clearsched.decisions.choices import Choices
 from clearsched.decisions.ordering import places
 from clearsched.problems.problem import Choice
-from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.patches import conditions_of
-from clearsched.scorers.pieces import firing
 from clearsched.scorers.policy import ScoredPolicy, names_of
-from clearsched.scorers.rules import RuleList
-from clearsched.scorers.scorer import Scorer
-from clearsched.scorers.steps import StepList
-from clearsched.scorers.ties import tie_weights
-from clearsched.scorers.trees import TreeSum
 
 GRID = 65
 """Values between the least and the most of a feature that are tried where its effect has no thresholds."""
@@ -95,7 +87,7 @@ def smallest_flip(
         if not spread.deviation[feature] > 0:
             continue
         for rows in trial.units(feature):
-            piecewise = not policy.patches and is_piecewise(scorer, names[feature], len(rows))
+            piecewise = not policy.patches and scorer.is_piecewise(names[feature], len(rows))
             exact &= piecewise
             flip = trial.piecewise(feature, rows) if piecewise else trial.searched(feature, rows)
             found += [flip] if flip else []
@@ -110,51 +102,6 @@ def _asked(policy: ScoredPolicy) -> list[int]:
     return sorted(patched | {names.index(name) for name in policy.scorers[rank.name].used})
 
 
-def is_piecewise(scorer: Scorer, name: str, together: int = 1) -> bool:
-    """Whether the score is a straight line in a feature between thresholds, so that every crossing can be computed.
-
-    That holds of trees, of rules and their ties, of weights, and of steps but for the features of their caps. Where
-    several rows change together (`together`), steps must give the feature one weight, or these rows may cross each
-    other.
-    """
-    if isinstance(scorer, StepList):
-        if together > 1 and len({step.plus.get(name, 0.0) for step in scorer.steps}) > 1:
-            return False
-        return name not in {step.of for step in scorer.steps} | {n for s in scorer.steps for t in s.below for n in t}
-    if isinstance(scorer, WeightedSum):
-        return name not in scorer.log_weights
-    return isinstance(scorer, RuleList | TreeSum)
-
-
-def slopes(scorer: Scorer, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """float64[n]: how much the score of each row of float32[n, F] gains with one unit more of a feature."""
-    if isinstance(scorer, RuleList):
-        return np.full(len(rows), dict(tie_weights(scorer.ties)).get(name, 0.0))
-    if isinstance(scorer, WeightedSum):
-        return np.full(len(rows), float(scorer.weights.get(name, 0.0)))
-    if isinstance(scorer, StepList):
-        step = firing(scorer, rows, names)
-        return np.array([step.plus.get(name, 0.0) for step in scorer.steps])[step]
-    return np.zeros(len(rows))
-
-
-def thresholds(scorer: Scorer, name: str) -> np.ndarray:
-    """float32, sorted: what a feature is compared with; a row goes the one way below it and the other from it on."""
-    found: list[float] = []
-    if isinstance(scorer, RuleList):
-        found = [c.threshold for rule in scorer.rules for c in rule.conditions if scorer.names[c.feature] == name]
-    elif isinstance(scorer, StepList):
-        found = [c.threshold for step in scorer.steps for c in step.conditions if scorer.names[c.feature] == name]
-    elif isinstance(scorer, TreeSum):
-        found = [
-            float(threshold)
-            for tree in scorer.trees
-            for feature, threshold in zip(tree["feature"], tree["threshold"], strict=True)
-            if feature != LEAF and scorer.names[feature] == name
-        ]
-    return np.unique(np.array(found, np.float32))
-
-
 class _Trial:
     """One decision, whose rows are changed and scored again."""
 
@@ -166,8 +113,8 @@ class _Trial:
         self.answer = self._answer(self.scores)
         self.rank: Choice = policy.rank
 
-    def _scored(self, rows: np.ndarray) -> np.ndarray:
-        scores = np.array(self.policy.scores(rows), np.float64)
+    def _scored(self, rows: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+        scores = np.array(self.policy.scores(rows, starts), np.float64)
         if not self.policy.may_idle:
             scores[np.isnan(rows).all(axis=1)] = -np.inf
         return scores
@@ -189,10 +136,10 @@ class _Trial:
     def piecewise(self, feature: int, rows: np.ndarray) -> Flip | None:
         """The smallest change across a threshold, or to where the score of a row crosses that of another one."""
         names, scorer = names_of(self.rank), self.policy.scorers[self.rank.name]
-        marks = thresholds(scorer, names[feature])
+        marks = scorer.thresholds(names[feature])
         begins = np.concatenate([[self.spread.low[feature]], marks]).astype(np.float32)
         changed = self._changed(feature, rows, begins)
-        slope = slopes(scorer, names[feature], changed, names)
+        slope = scorer.slopes(names[feature], changed, names)
         others = np.delete(self.scores, rows)
         missing = others[None] - self._scored(changed)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -228,16 +175,27 @@ class _Trial:
         changed[:, feature] = np.repeat(values, len(rows))
         return changed
 
+    def _with(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Iterator[np.ndarray]:
+        """float64[n]: the scores of the decision with each value of a feature of some rows."""
+        if self.policy.scorers[self.rank.name].relative:
+            whole = np.tile(self.rows, (len(values), 1, 1))
+            whole[:, rows, feature] = values[:, None]
+            starts = np.arange(len(values) + 1) * len(self.rows)
+            yield from self._scored(whole.reshape(-1, self.rows.shape[1]), starts).reshape(len(values), -1)
+            return
+        scored = self._scored(self._changed(feature, rows, values)).reshape(len(values), len(rows))
+        for new in scored:
+            scores = self.scores.copy()
+            scores[rows] = new
+            yield scores
+
     def _first(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Flip | None:
         """The nearest of some values that flips the answer."""
         own, spread = float(self.rows[rows[0], feature]), self.spread
         values = np.unique(values.astype(np.float32))
         values = values[(values >= spread.low[feature]) & (values <= spread.high[feature]) & (values != own)]
         values = values[np.argsort(np.abs(values - np.float32(own)), kind="stable")]
-        scored = self._scored(self._changed(feature, rows, values)).reshape(len(values), len(rows))
-        for value, new in zip(values.tolist(), scored, strict=True):
-            scores = self.scores.copy()
-            scores[rows] = new
+        for value, scores in zip(values.tolist(), self._with(feature, rows, values), strict=True):
             answer = self._answer(scores)
             if answer != self.answer and self.wanted in (None, answer):
                 return Flip(feature, rows, value, answer, abs(value - own) / float(spread.deviation[feature]))

@@ -10,7 +10,7 @@ from clearsched.problems.problem import Choice
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, number
-from clearsched.scorers.pieces import firing
+from clearsched.scorers.pairs import PairForest
 from clearsched.scorers.policy import names_of
 from clearsched.scorers.rules import MOST, RuleList
 from clearsched.scorers.scorer import Scorer
@@ -38,8 +38,10 @@ def reached(value: float, unit: str) -> str:
 def for_it(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
     """What of a scorer speaks for a row float32[F]."""
     names = names_of(choice)
+    if scorer.relative:
+        return "what it wins against the others counts"
     score = float(scorer.scores(row[None], names)[0])
-    place = firing(scorer, row[None], names)
+    place = scorer.firing(row[None], names)
     if isinstance(scorer, RuleList) and place is not None:
         rule = scorer.rules[place[0]]
         return f"it meets rule {place[0] + 1}{_met(rule.conditions, scorer.names, choice, row)}, score {rule.value:g}"
@@ -53,7 +55,9 @@ def for_it(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
 def against(scorer: Scorer, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
     """Why a row float32[F] comes before another one."""
     names = names_of(choice)
-    mine, theirs = (firing(scorer, each[None], names) for each in (row, other))
+    if isinstance(scorer, PairForest):
+        return f"the first of the two is the better one with {100 * scorer.share(row, other, names):.0f} % of the votes"
+    mine, theirs = (scorer.firing(each[None], names) for each in (row, other))
     if isinstance(scorer, RuleList) and mine is not None and theirs is not None:
         if scorer.rules[mine[0]].value != scorer.rules[theirs[0]].value:
             return _missed(scorer.rules[mine[0]].conditions, f"rule {mine[0] + 1}", scorer.names, choice, other)
@@ -68,7 +72,7 @@ def against(scorer: Scorer, choice: Choice, row: np.ndarray, other: np.ndarray) 
 def level_reason(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
     """What of the scorer of a level speaks for a row float32[F]."""
     names = names_of(choice)
-    place, share = firing(scorer, row[None], names), float(scorer.scores(row[None], names)[0])
+    place, share = scorer.firing(row[None], names), float(scorer.scores(row[None], names)[0])
     told = words.amount(float(f"{min(share, 1.0):.3g}"), choice, {})
     if place is None:
         return told

@@ -13,7 +13,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.evaluation.statistics import Interval, generator, paired_difference
 from clearsched.layout import layout
 from clearsched.problems.problem import Choice, Episode, Instance
-from clearsched.scorers.pieces import firing, pieces, speakers
+from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import ScoredPolicy, names_of
 
 
@@ -64,7 +64,7 @@ def worth_of(policy: ScoredPolicy, logged: Mapping[str, Choices], most: int, ben
 
 def _without(policy: ScoredPolicy, choice: Choice) -> Iterator[tuple[str, ScoredPolicy | None]]:
     """The pieces of a choice's scorer, then the patches on it: the name of each, and the policy without it."""
-    for piece in pieces(policy.scorers[choice.name]):
+    for piece in policy.scorers[choice.name].pieces():
         scorers = None if piece.without is None else {**policy.scorers, choice.name: piece.without}
         yield piece.name, None if scorers is None else replace(policy, scorers=scorers)
     for place, patch in enumerate(policy.patches):
@@ -89,7 +89,7 @@ class _Shares:
         self.answer = self._answers(policy)
         self.matters = ~choices.trivial
         rows = np.flatnonzero(~choices.is_none) if self.rank else choices.starts[:-1]
-        spoke = firing(policy.scorers[choice.name], choices.features[rows], names_of(choice))
+        spoke = policy.scorers[choice.name].firing(choices.features[rows], names_of(choice))
         self.spoke, self.speakers = None, speakers(policy.scorers[choice.name])
         if spoke is not None:
             self.spoke = np.full(len(choices.features), -1)

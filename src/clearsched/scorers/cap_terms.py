@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from clearsched.compiled.cap_terms import TIMES, pack_cap_terms
-from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.scoring import Packed
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.scorer import Facts, Question
+from clearsched.scorers.pieces import each_of
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer
 
 
 @dataclass(frozen=True)
-class LeastTerm:
+class LeastTerm(Scorer):
     """The least of some terms.
 
     Attributes:
@@ -30,10 +32,6 @@ class LeastTerm:
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
         return Packed(caps=pack_cap_terms(self.terms, names, where), up=self.up)
-
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
-        return scores_of(self.pack(names), features)
 
     def to_json(self) -> dict[str, Any]:
         """The terms as they are."""
@@ -76,6 +74,19 @@ class LeastTerm:
     def used(self) -> tuple[str, ...]:
         """The features of the terms, in order."""
         return tuple(dict.fromkeys(name for term in self.terms for name in term if name != TIMES))
+
+    def pieces(self) -> list[Piece]:
+        """The terms."""
+        return each_of(self, "terms", "term")
+
+    def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """int64[n]: the least term of each row."""
+        found = np.stack([replace(self, terms=(term,)).scores(features, names) for term in self.terms])
+        return found.argmin(axis=0)
+
+    def places(self) -> Counter[str]:
+        """Of powers."""
+        return Counter(name for term in self.terms for name in term if name != TIMES)
 
 
 def level_in_words(term: Mapping[str, float], choice: Question, facts: Facts) -> str:

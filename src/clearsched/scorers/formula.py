@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from clearsched.compiled.formulae import CONSTANT, pack_formula
-from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.scoring import Packed
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.scorer import Facts, Question
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer
 
 
 @dataclass(frozen=True)
-class WeightedSum:
+class WeightedSum(Scorer):
     """constant + sum of weight x feature, and of weight x sign(feature) log(1 + |feature| / scale).
 
     Attributes:
@@ -30,10 +30,6 @@ class WeightedSum:
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
         return Packed(formula=pack_formula(self.weights, names, where, self.log_weights))
-
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
-        return scores_of(self.pack(names), features)
 
     def to_json(self) -> dict[str, Any]:
         """The weights as they are; under `weights` where there are logarithms besides."""
@@ -77,3 +73,26 @@ class WeightedSum:
     def used(self) -> tuple[str, ...]:
         """The features with a weight."""
         return tuple(dict.fromkeys((*(name for name in self.weights if name != CONSTANT), *self.log_weights)))
+
+    def pieces(self) -> list[Piece]:
+        """The weights."""
+        plain = [
+            Piece(f"weight of {name}", replace(self, weights=_without(self.weights, name))) for name in self.weights
+        ]
+        logs = [
+            Piece(f"log weight of {name}", replace(self, log_weights=_without(self.log_weights, name)))
+            for name in self.log_weights
+        ]
+        return plain + logs
+
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """But for logarithms."""
+        return name not in self.log_weights
+
+    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """The weight of the feature."""
+        return np.full(len(rows), float(self.weights.get(name, 0.0)))
+
+
+def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}

@@ -49,6 +49,13 @@ SCORERS = Registry(
             "a sum of trees",
         ),
         ScorerKind(
+            "pairs",
+            "pairs",
+            "clearsched.scorers.pairs:PairForest",
+            "pairs",
+            "a forest that holds each candidate against the others: who wins most is chosen",
+        ),
+        ScorerKind(
             "cap_terms",
             "cap terms",
             "clearsched.scorers.cap_terms:LeastTerm",

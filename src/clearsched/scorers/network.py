@@ -12,11 +12,11 @@ from clearsched.compiled.perceptron import WIDEST, Network
 from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.scorer import Facts, Question, known_column, name_list
+from clearsched.scorers.scorer import Facts, Question, Scorer, known_column, name_list
 
 
 @dataclass(frozen=True)
-class Perceptron:
+class Perceptron(Scorer):
     """Layers of weighted sums, all but the last cut at 0 from below (a multilayer perceptron with ReLU).
 
     Attributes:
@@ -45,8 +45,8 @@ class Perceptron:
         inner, shift, outer = (np.ascontiguousarray(part, np.float64) for part in (matrix, shift, weight[:, 0]))
         return Packed(network=Network(columns, self._scales(), inner, shift, outer, float(bias[0])))
 
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
+    def scores(self, features: np.ndarray, names: Sequence[str], starts: np.ndarray | None = None) -> np.ndarray:
+        """float64[n] of float32[n, F], also of a network that does not run in the loop."""
         if len(self.layers) == 2 and len(self.layers[0][1]) <= WIDEST:
             return scores_of(self.pack(names), features)
         values = features[:, [known_column(name, names, "network") for name in self.names]].astype(np.float64)

@@ -6,6 +6,7 @@ Learning 102, 2016.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,20 +14,21 @@ from typing import Any
 import numpy as np
 
 from clearsched.compiled.cap_terms import NO_CAP_TERMS
-from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, compile_rules, parse_conditions
-from clearsched.scorers.scorer import Facts, Question, known_column
-from clearsched.scorers.ties import APART, MOST, among_equals, read_ties, tie_weights
+from clearsched.scorers.pieces import each_of, ties_of
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column
+from clearsched.scorers.ties import APART, MOST, among_equals, check_ties, read_ties, tie_weights
 
 ADD = "add"
 
 
 @dataclass(frozen=True)
-class PointSum:
+class PointSum(Scorer):
     """The sum of the points of all entries whose conditions a row meets.
 
     Attributes:
@@ -53,10 +55,6 @@ class PointSum:
         plus = [(column[name], weight) for name, weight in tie_weights(self.ties)]
         order = {"conditions": (), "of": NO_COLUMN, "terms": 0, "value": -APART / 2, "plus": plus}
         return packed._replace(steps=pack_steps([order], NO_CAP_TERMS))
-
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
-        return scores_of(self.pack(names), features)
 
     def to_json(self) -> dict[str, Any]:
         """Each entry as its text and what it adds; the ties."""
@@ -99,6 +97,20 @@ class PointSum:
         asked = {self.names[c.feature] for entry in self.points for c in entry.conditions}
         asked |= {tie.removeprefix(MOST) for tie in self.ties}
         return tuple(name for name in self.names if name in asked)
+
+    def check(self, choice: Question, where: str) -> None:
+        """Ties are of a choice among candidates."""
+        if self.ties:
+            check_ties(choice, where)
+
+    def pieces(self) -> list[Piece]:
+        """Entries and ties."""
+        return each_of(self, "points", "entry") + ties_of(self)
+
+    def places(self) -> Counter[str]:
+        """Of conditions and ties."""
+        asked = [self.names[c.feature] for entry in self.points for c in entry.conditions]
+        return Counter(asked + [tie.removeprefix(MOST) for tie in self.ties])
 
 
 def _moved(conditions: Sequence[Condition], names: Sequence[str], column: dict[str, int]) -> tuple[Condition, ...]:

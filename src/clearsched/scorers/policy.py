@@ -18,10 +18,7 @@ from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
 from clearsched.scorers.older import renewed
 from clearsched.scorers.patches import STAY_IDLE, Patch, packed_patches, read_patches
-from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer, read_scorer
-from clearsched.scorers.steps import StepList
-from clearsched.scorers.switch import Switch
 
 KINDS = ("student", "searched", "formula")
 """What the key `kind` of a file may say: a formula is a student that somebody wrote."""
@@ -87,15 +84,18 @@ class ScoredPolicy:
         """Schedule each episode."""
         return instance.simulate(self.compiled, episodes, record=record)
 
-    def scores(self, features: np.ndarray) -> np.ndarray:
+    def scores(self, features: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
         """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen.
 
         A row of NaN is "none of these": 0, or -inf for a student that never answers so. Under patches scores are whole
-        numbers that tell the order (`compiled.patches.patched`).
+        numbers that tell the order (`compiled.patches.patched`). `starts`: int64[d + 1], the first row of each
+        decision, which some scorers ask for (`Scorer.relative`); None: all rows are of one.
         """
         is_none = np.isnan(features).all(axis=1)
         rows = np.where(is_none[:, None], np.float32(0), features)
-        scored = self.scorers[self.rank.name].scores(rows, names_of(self.rank))
+        begins = None if starts is None else np.append(0, np.cumsum(~is_none))[starts]
+        scored = np.zeros(len(rows))
+        scored[~is_none] = self.scorers[self.rank.name].scores(rows[~is_none], names_of(self.rank), begins)
         scored = patched(packed_patches(self.patches, self.rank), self.none, rows, scored)
         answer: np.ndarray = np.where(is_none, 0.0 if self.may_idle else -np.inf, scored)
         return answer
@@ -168,7 +168,7 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
         if choice.name not in content:
             raise ClearschedError(f"{path}: {choice.name}: missing: {problem.name} asks {choice.question!r}")
         scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
-        _check_fit(scorers[choice.name], choice, f"{path}: {choice.name}")
+        scorers[choice.name].check(choice, f"{path}: {choice.name}")
     most = content.get("most", 0)
     if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most < np.inf:
         raise ClearschedError(f"{path}: most: a number of at least 0 expected")
@@ -182,51 +182,6 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
             f"{path}: none: true or false expected, and true only where {student.rank.name!r} has such an answer"
         )
     return student
-
-
-def _check_fit(scorer: Scorer, choice: Choice, where: str) -> None:
-    """Some scorers have parts that only one form of choice can have.
-
-    Raises:
-        ClearschedError: ties in a choice of a level, a level that is no share, or a switch between candidates of one
-            decision.
-    """
-    if choice.form == "level" and getattr(scorer, "ties", None):
-        raise ClearschedError(
-            f"{where}: ties: they tell which candidate comes first, and this choice has none; leave them out"
-        )
-    if choice.form == "level":
-        _check_shares(scorer, choice, where)
-    if choice.form == "rank" and isinstance(scorer, Switch):
-        shared = [feature.name for feature in choice.features if feature.per_decision]
-        for name in (scorer.names[case.condition.feature] for case in scorer.cases if case.condition):
-            if name not in shared:
-                raise ClearschedError(
-                    f"{where}: switch: {name} differs between the candidates of a decision; use one of those that all "
-                    f"share: {', '.join(shared) or 'this problem has none'}"
-                )
-    if isinstance(scorer, Switch):
-        for place, case in enumerate(scorer.cases):
-            _check_fit(case.scorer, choice, f"{where}.switch[{place}].use")
-
-
-def _check_shares(scorer: Scorer, choice: Choice, where: str) -> None:
-    """What a rule or a constant gives for a level is a share of the most.
-
-    Raises:
-        ClearschedError: it is below 0 or above 1.
-    """
-    told: list[tuple[str, Any]] = []
-    if isinstance(scorer, RuleList):
-        told = [(f".rules[{place}]: then", rule.value) for place, rule in enumerate(scorer.rules)]
-    elif isinstance(scorer, StepList):
-        told = [(f".steps[{place}]: then", step.value) for place, step in enumerate(scorer.steps) if not step.plus]
-    elif not scorer.used:
-        none = np.zeros((1, len(choice.features)), np.float32)
-        told = [("", float(scorer.scores(none, names_of(choice))[0]))]
-    for place, value in told:
-        if value is not None and not 0 <= value <= 1:
-            raise ClearschedError(f"{where}{place}: {value:g}: a share from 0 to 1 expected")
 
 
 def _problem(name: Any, wanted: Problem | None, path: Path) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from clearsched.compiled.cap_terms import NO_CAP_TERMS
-from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_rule, parse_conditions
-from clearsched.scorers.scorer import Facts, Question, known_column
-from clearsched.scorers.ties import APART, MOST, among_equals, read_ties, tie_weights
+from clearsched.scorers.pieces import each_of, ties_of
+from clearsched.scorers.scorer import LEVEL, Facts, Piece, Question, Scorer, check_share, known_column, sorted_marks
+from clearsched.scorers.ties import APART, MOST, among_equals, check_ties, read_ties, tie_weights
 
 VALUE = "then"
 OLDER_VALUES = ("score", "limit_share")
@@ -25,7 +27,7 @@ OLDER_VALUES = ("score", "limit_share")
 
 
 @dataclass(frozen=True)
-class RuleList:
+class RuleList(Scorer):
     """Rules read from the top.
 
     Attributes:
@@ -56,10 +58,6 @@ class RuleList:
             for conditions, value in rules
         ]
         return Packed(steps=pack_steps(steps, NO_CAP_TERMS))
-
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
-        return scores_of(self.pack(names), features)
 
     def with_shares(self, features: np.ndarray) -> RuleList:
         """The list with how often its rules apply to the rows float32[n, F], F as in `names`."""
@@ -128,6 +126,42 @@ class RuleList:
         asked = {self.names[c.feature] for rule in self.rules for c in rule.conditions}
         asked |= {tie.removeprefix(MOST) for tie in self.ties}
         return tuple(name for name in self.names if name in asked)
+
+    def check(self, choice: Question, where: str) -> None:
+        """Ties are of a choice among candidates; what a rule gives for a level is a share."""
+        if self.ties:
+            check_ties(choice, where)
+        if choice.form == LEVEL:
+            for place, rule in enumerate(self.rules):
+                check_share(rule.value, f"{where}.rules[{place}]: {VALUE}")
+
+    def pieces(self) -> list[Piece]:
+        """Rules and ties."""
+        return each_of(self, "rules", "rule", otherwise=True, shares=()) + ties_of(self)
+
+    def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """int64[n]: the first rule that fits each row."""
+        numbered = tuple(rule._replace(value=float(i)) for i, rule in enumerate(self.rules))
+        return replace(self, rules=numbered, shares=(), ties=()).scores(features, names).astype(np.int64)
+
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """Constant between thresholds but for ties, which are weights."""
+        return True
+
+    def thresholds(self, name: str) -> np.ndarray:
+        """Those of the conditions."""
+        return sorted_marks(
+            c.threshold for rule in self.rules for c in rule.conditions if self.names[c.feature] == name
+        )
+
+    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """The weight of the feature among the ties."""
+        return np.full(len(rows), dict(tie_weights(self.ties)).get(name, 0.0))
+
+    def places(self) -> Counter[str]:
+        """Of conditions and ties."""
+        asked = [self.names[c.feature] for rule in self.rules for c in rule.conditions]
+        return Counter(asked + [tie.removeprefix(MOST) for tie in self.ties])
 
 
 def _apart(value: float) -> float:

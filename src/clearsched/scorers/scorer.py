@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from clearsched.compiled.feature import Feature
-from clearsched.compiled.scoring import Packed
+from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.errors import ClearschedError
 from clearsched.registry import load
 from clearsched.scorers.kinds import SCORERS
@@ -23,8 +24,10 @@ Facts = Mapping[str, Any]
 
 
 class Question(Protocol):
-    """The choice that a scorer answers, as far as its words need it: a `problems.problem.Choice`."""
+    """The choice that a scorer answers, as far as it needs it: a `problems.problem.Choice`."""
 
+    @property
+    def name(self) -> str: ...
     @property
     def form(self) -> str:
         """rank: the candidate of the highest score is chosen; level: the score is a share of the most."""
@@ -44,8 +47,32 @@ class Question(Protocol):
         """What a level counts: "executors"."""
 
 
+LEVEL = "level"
+"""The form of a choice of how much."""
+
+
+class Piece(NamedTuple):
+    """A part of a scorer that a person reads as one.
+
+    Attributes:
+        name: "rule 2", "tie 1: least job_age_s".
+        without: the scorer without it; None where it cannot be left out, as the last rule.
+        speaks: whether `Scorer.firing` tells the rows for which it speaks, where that tells anything: a tie has none.
+    """
+
+    name: str
+    without: Scorer | None
+    speaks: bool = True
+
+
 class Scorer(Protocol):
-    """A number for each row of features: the score of a candidate, or the share of the most that a level is."""
+    """A number for each row of features: the score of a candidate, or the share of the most that a level is.
+
+    A kind derives from it and says what it knows beyond the first methods; what it leaves out is nothing.
+    """
+
+    relative: ClassVar[bool] = False
+    """Whether the score of a row depends on the other rows of its decision."""
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the compiled loop, whose rows have the features `names`; `where` begins an error.
@@ -54,8 +81,12 @@ class Scorer(Protocol):
             ClearschedError: a feature that is none of `names`, or a kind that answers outside the loop only.
         """
 
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n]: the score of each row of float32[n, F] with the features `names`, to the bit as in the loop."""
+    def scores(self, features: np.ndarray, names: Sequence[str], starts: np.ndarray | None = None) -> np.ndarray:
+        """float64[n]: the score of each row of float32[n, F] with the features `names`, to the bit as in the loop.
+
+        `starts`: int64[d + 1], the first row of each decision; None: all rows are of one. Asked where `relative`.
+        """
+        return scores_of(self.pack(names), features, starts)
 
     def to_json(self) -> Any:
         """The value that a student's file has of it; `from_json` gives the same scorer back."""
@@ -82,6 +113,43 @@ class Scorer(Protocol):
     @property
     def used(self) -> tuple[str, ...]:
         """The features that it asks for, each once."""
+
+    def check(self, choice: Question, where: str) -> None:
+        """Whether it can answer a choice: some have parts that only one form of choice can have.
+
+        Raises:
+            ClearschedError: it cannot; for a choice of a level: it is always the same number, which is no share.
+        """
+        if choice.form == LEVEL and not self.used:
+            names = [feature.name for feature in choice.features]
+            check_share(float(self.scores(np.zeros((1, len(names)), np.float32), names)[0]), where)
+
+    def pieces(self) -> list[Piece]:
+        """Its pieces in the order in which they are printed; those that `firing` tells apart come first."""
+        return []
+
+    def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray | None:
+        """int64[n]: the piece that speaks for each row of float32[n, F], by its place; None where all do at once."""
+        return None
+
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """Whether the score is a straight line in a feature between `thresholds`, so that crossings can be computed.
+
+        `together`: rows that change at once, which then must not cross each other either.
+        """
+        return False
+
+    def thresholds(self, name: str) -> np.ndarray:
+        """float32, sorted: what a feature is compared with; a row goes the one way below it, the other from it on."""
+        return np.zeros(0, np.float32)
+
+    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """float64[n]: how much the score of each row of float32[n, F] gains with a unit more, if `is_piecewise`."""
+        return np.zeros(len(rows))
+
+    def places(self) -> Counter[str]:
+        """How many conditions, ties, nodes, powers and weights ask for each feature."""
+        return Counter(self.used)
 
 
 def read_scorer(value: Any, names: Sequence[str], where: str) -> Scorer:
@@ -120,6 +188,21 @@ def _check_size(value: Any, where: str) -> None:
             if isinstance(found, list | dict)
             for key, inner in (found.items() if isinstance(found, dict) else enumerate(found))
         ]
+
+
+def check_share(value: float | None, where: str) -> None:
+    """What a level is told by is a share of the most.
+
+    Raises:
+        ClearschedError: it is below 0 or above 1.
+    """
+    if value is not None and not 0 <= value <= 1:
+        raise ClearschedError(f"{where}: {value:g}: a share from 0 to 1 expected")
+
+
+def sorted_marks(marks: Iterable[float]) -> np.ndarray:
+    """float32, each once: thresholds as rows are compared with them."""
+    return np.unique(np.array(list(marks), np.float32))
 
 
 def known_column(name: str, names: Sequence[str], where: str) -> int:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.cap_terms import NO_CAP_TERMS, pack_cap_terms
+from clearsched.compiled.cap_terms import NO_CAP_TERMS, TIMES, pack_cap_terms
 from clearsched.compiled.formulae import pack_formula
-from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import level_in_words
 from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, parse_conditions
-from clearsched.scorers.scorer import Facts, Question, known_column
+from clearsched.scorers.pieces import each_of
+from clearsched.scorers.scorer import LEVEL, Facts, Piece, Question, Scorer, check_share, known_column, sorted_marks
 
 KEYS = ("if", "of", "below", "then", "plus")
 """What an object of the list `steps` may have."""
@@ -43,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class StepList:
+class StepList(Scorer):
     """Steps read from the top: the first that a row falls under gives it its value.
 
     A level is rounded up, so that it says what the caps of the candidates say: who is below one may take one more.
@@ -73,10 +75,6 @@ class StepList:
         ]
         return Packed(steps=pack_steps(packed, caps), up=True)
 
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
-        return scores_of(self.pack(names), features)
-
     def to_json(self) -> dict[str, Any]:
         """Each step with its keys, those that it lacks left out."""
         entries = []
@@ -103,6 +101,12 @@ class StepList:
         scorer = cls(steps, tuple(names))
         scorer.pack(names, where)  # so that a broken number is told now
         return scorer
+
+    def check(self, choice: Question, where: str) -> None:
+        """What a step gives for a level is a share."""
+        if choice.form == LEVEL:
+            for place, step in enumerate(self.steps):
+                check_share(None if step.plus else step.value, f"{where}.steps[{place}]: then")
 
     def render(self, choice: Question, facts: Facts) -> list[str]:
         """One step after another; a line where "none of these" stands among them."""
@@ -148,9 +152,44 @@ class StepList:
         """The features of conditions, caps and weights, in the order of the columns."""
         found = {self.names[c.feature] for step in self.steps for c in step.conditions}
         found |= {step.of for step in self.steps if step.of}
-        found |= {name for step in self.steps for term in step.below for name in term if name != "times"}
+        found |= {name for step in self.steps for term in step.below for name in term if name != TIMES}
         found |= {name for step in self.steps for name in step.plus}
         return tuple(name for name in self.names if name in found)
+
+    def pieces(self) -> list[Piece]:
+        """The steps."""
+        return each_of(self, "steps", "step", otherwise=True)
+
+    def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """int64[n]: the first step that each row falls under."""
+        steps = tuple(replace(step, value=float(i), plus={}) for i, step in enumerate(self.steps))
+        return replace(self, steps=steps).scores(features, names).astype(np.int64)
+
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """But for the features of caps; where several rows change at once, if steps give the feature one weight."""
+        if together > 1 and len({step.plus.get(name, 0.0) for step in self.steps}) > 1:
+            return False
+        return name not in {step.of for step in self.steps} | {n for s in self.steps for t in s.below for n in t}
+
+    def thresholds(self, name: str) -> np.ndarray:
+        """Those of the conditions."""
+        return sorted_marks(
+            c.threshold for step in self.steps for c in step.conditions if self.names[c.feature] == name
+        )
+
+    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
+        """The weight that the step of each row gives the feature."""
+        return np.array([step.plus.get(name, 0.0) for step in self.steps])[self.firing(rows, names)]
+
+    def places(self) -> Counter[str]:
+        """Of conditions, caps and weights."""
+        found: Counter[str] = Counter()
+        for step in self.steps:
+            found.update(self.names[condition.feature] for condition in step.conditions)
+            found.update([step.of] if step.of else [])
+            found.update(name for term in step.below for name in term if name != TIMES)
+            found.update(step.plus)
+        return found
 
 
 def _result(step: Step, choice: Question, facts: Facts) -> str:

@@ -6,18 +6,18 @@ arXiv 2405.19131).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from clearsched.compiled.gates import Gate, gated, joined
-from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.scoring import Packed
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import OTHERWISE, Condition, parse_conditions
-from clearsched.scorers.scorer import Facts, Question, Scorer, known_column, read_scorer
+from clearsched.scorers.pieces import each_of
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column, read_scorer
 
 
 class Case(NamedTuple):
@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Switch:
+class Switch(Scorer):
     """Cases read from the top: the first whose condition holds answers.
 
     A condition must be on what all candidates of a decision share, since scores of two scorers can't be compared.
@@ -56,10 +56,6 @@ class Switch:
                 part = gated(part, gate, len(names), where)
             parts.append(part)
         return joined(parts, len(names), where)
-
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
-        return scores_of(self.pack(names), features)
 
     def to_json(self) -> dict[str, Any]:
         """Each case as its condition and its scorer."""
@@ -109,6 +105,28 @@ class Switch:
         found = {self.names[case.condition.feature] for case in self.cases if case.condition is not None}
         found |= {name for case in self.cases for name in case.scorer.used}
         return tuple(name for name in self.names if name in found)
+
+    def check(self, choice: Question, where: str) -> None:
+        """Scores of two scorers can't be compared: candidates of one decision must fall under one case."""
+        if choice.form == words.SCORE:
+            shared = [feature.name for feature in choice.features if feature.per_decision]
+            for name in (self.names[case.condition.feature] for case in self.cases if case.condition):
+                if name not in shared:
+                    raise ClearschedError(
+                        f"{where}: switch: {name} differs between the candidates of a decision; use one of those that "
+                        f"all share: {', '.join(shared) or 'this problem has none'}"
+                    )
+        for place, case in enumerate(self.cases):
+            case.scorer.check(choice, f"{where}.switch[{place}].use")
+
+    def pieces(self) -> list[Piece]:
+        """The cases."""
+        return each_of(self, "cases", "case", otherwise=True)
+
+    def places(self) -> Counter[str]:
+        """Of the conditions and of the cases."""
+        own = Counter(self.names[case.condition.feature] for case in self.cases if case.condition)
+        return sum((case.scorer.places() for case in self.cases), own)
 
 
 def _case(entry: Any, names: Sequence[str], where: str) -> Case:

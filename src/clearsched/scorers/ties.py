@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clearsched.errors import ClearschedError
-from clearsched.scorers.scorer import known_column
+from clearsched.scorers.scorer import Question, known_column
 
 MOST = "-"
 """Before the name of a feature in `ties`: the most of it wins."""
@@ -30,6 +30,18 @@ def read_ties(value: Any, names: Sequence[str], where: str) -> tuple[str, ...]:
     for tie in ties:
         known_column(tie.removeprefix(MOST), names, f"{where}: ties")
     return tuple(ties)
+
+
+def check_ties(choice: Question, where: str) -> None:
+    """Ties tell which candidate comes first, so a choice of a level has none.
+
+    Raises:
+        ClearschedError: it is one.
+    """
+    if choice.form == "level":
+        raise ClearschedError(
+            f"{where}: ties: they tell which candidate comes first, and this choice has none; leave them out"
+        )
 
 
 def tie_weights(ties: Sequence[str]) -> list[tuple[str, float]]:

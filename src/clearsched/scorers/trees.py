@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.compiled.scoring import Packed
 from clearsched.compiled.trees import LEAF, pack
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import flatten
-from clearsched.scorers.scorer import Facts, Question, known_column, name_list
+from clearsched.scorers.pieces import each_of
+from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column, name_list, sorted_marks
 
 TREES_SHOWN = 3
 """Of a sum of many trees; where all of them are soon read, all are shown."""
@@ -24,7 +25,7 @@ NODES_READ = 80
 
 
 @dataclass(frozen=True)
-class TreeSum:
+class TreeSum(Scorer):
     """Trees whose leaves are added up.
 
     Attributes:
@@ -42,10 +43,6 @@ class TreeSum:
         column = {LEAF: LEAF} | {i: known_column(self.names[i], names, where) for i in self._asked}
         trees = [{**tree, "feature": [column[f] for f in tree["feature"]]} for tree in self.trees]
         return Packed(trees=pack(trees, len(names), where))
-
-    def scores(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n] of float32[n, F]."""
-        return scores_of(self.pack(names), features)
 
     def to_json(self) -> dict[str, Any]:
         """The trees, and the list of names by which they count."""
@@ -118,6 +115,27 @@ class TreeSum:
     def used(self) -> tuple[str, ...]:
         """The features that a node asks for, in the order of the columns."""
         return tuple(self.names[i] for i in self._asked)
+
+    def pieces(self) -> list[Piece]:
+        """The trees."""
+        return each_of(self, "trees", "tree")
+
+    def is_piecewise(self, name: str, together: int = 1) -> bool:
+        """Constant between thresholds."""
+        return True
+
+    def thresholds(self, name: str) -> np.ndarray:
+        """Those of the nodes."""
+        return sorted_marks(
+            threshold
+            for tree in self.trees
+            for feature, threshold in zip(tree["feature"], tree["threshold"], strict=True)
+            if feature != LEAF and self.names[feature] == name
+        )
+
+    def places(self) -> Counter[str]:
+        """Of nodes."""
+        return Counter(self.names[f] for tree in self.trees for f in tree["feature"] if f != LEAF)
 
     @property
     def _asked(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Students: policies that a person can read, fitted on the teacher's decisions; load, print and patch them."""
+"""Students: policies that a person can read, fitted on the teacher's decisions; load and patch them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from clearsched.problems.problem import Problem
     from clearsched.scorers.policy import ScoredPolicy
 
-__all__ = ["fit", "load_policy", "patch", "show"]
+__all__ = ["fit", "load_policy", "patch"]
 
 
 def fit(
@@ -26,11 +26,12 @@ def fit(
     out_dir: Path,
     others: Sequence[Path] = (),
     size: int | None = None,
+    by: str = "",
 ) -> Path:
     """Fit the student of a kind; write <kind>.json and <kind>.txt to `out_dir`, and the decisions of its own rollouts.
 
-    `others`: students that are fitted already, for a kind that is made of them. `size`: in place of that of
-    params.
+    `others`: students that are fitted already, for a kind that is made of them. `size`: in place of that of params, of
+    the setting `by`, or of the usual one of the kind.
 
     Returns:
         The JSON file.
@@ -40,7 +41,7 @@ def fit(
     """
     from clearsched.students.fitting import fit_one
 
-    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others, size)
+    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others, size, by)
 
 
 def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolicy:
@@ -52,17 +53,6 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
     from clearsched.scorers import policy
 
     return policy.load_policy(path, problem)
-
-
-def show(path: str | Path) -> str:
-    """A student's file as readable text with units.
-
-    Raises:
-        ClearschedError: see `load_policy`.
-    """
-    from clearsched.scorers.text import render
-
-    return render(load_policy(path))
 
 
 def patch(

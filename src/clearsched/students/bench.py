@@ -46,17 +46,18 @@ class Bench:
 
     def train_cost(self, student: Policy) -> float:
         """Mean cost of the training episodes, in the unit of the measure."""
-        return float(self._costs(student, self.train).mean())
+        return float(self.costs(student, self.train).mean())
 
     def validation_cost(self, student: Policy) -> float:
         """Mean cost of the validation episodes, in the unit of the measure."""
-        return float(self._costs(student, self.validation).mean())
+        return float(self.costs(student, self.validation).mean())
 
     def value(self, cost: float) -> float:
         """The measure that a cost stands for."""
         return cost if self.measure.lower_is_better else -cost
 
-    def _costs(self, student: Policy, episodes: Sequence[Episode]) -> np.ndarray:
+    def costs(self, student: Policy, episodes: Sequence[Episode]) -> np.ndarray:
+        """float64[episodes]: what each costs."""
         outcomes = student.run(self.instance, episodes)
         return np.array([self.value(outcome.measures[self.measure.name]) for outcome in outcomes])
 

@@ -80,18 +80,21 @@ class Examples:
 Fit = Callable[[Examples, Task], Scorer]
 
 
-def distilled(task: Task, fit: Fit, most_decisions: int) -> Scorer:
+def distilled(task: Task, fit: Fit, most_decisions: int, *, rescored: bool = True) -> Scorer:
     """What `fit` makes of the log; one rule for all candidates where the log tells nothing.
 
     Args:
         task: its settings have `features`, the most that a student may ask for.
         fit: of the kind.
         most_decisions: that it is fitted on, at least 1.
+        rescored: with the scores of boosted trees, which rank all candidates of a decision; else with the expert's.
     """
     equal = RuleList((Rule((), 1.0),), task.names)
     if task.dataset.rank.trivial.all():
         return equal
-    ranked = ranking.rescored(task.dataset.rank, task.rank.features, RESCORING, task.seed)
+    ranked = task.dataset.rank
+    if rescored:
+        ranked = ranking.rescored(ranked, task.rank.features, RESCORING, task.seed)
     examples = Examples(thinned(subset(ranked, ~ranked.trivial), most_decisions), task.rank, task.settings.features)
     if not np.ptp(examples.features, axis=0).any() or not 0 < examples.told.best.mean() < 1:
         return equal

@@ -51,6 +51,7 @@ def fit_one(
     out_dir: Path,
     others: Sequence[Path] = (),
     size: int | None = None,
+    by: str = "",
 ) -> Path:
     """See `clearsched.students.fit`."""
     from clearsched.decisions.experts import load_expert  # it brings torch
@@ -67,7 +68,7 @@ def fit_one(
     shutil.rmtree(visits, ignore_errors=True)  # an earlier fit may have had more rounds
     make_folder(visits)
     sizes = [size] if size else sizes_of(params.students, kind)
-    student = picked(task, sizes, partial(fit_size, task, expert=expert, episodes=later, visits=visits))
+    student = picked(task, sizes, partial(fit_size, task, expert=expert, episodes=later, visits=visits, by=by))
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
@@ -94,19 +95,19 @@ def picked(
 
 
 def fit_size(
-    task: Task, size: int | None, expert: Any, episodes: Sequence[Episode], visits: Path
+    task: Task, size: int | None, expert: Any, episodes: Sequence[Episode], visits: Path, by: str = ""
 ) -> tuple[ScoredPolicy, float]:
-    """The student of a size, and its cost on the episodes that it was chosen on.
+    """The student of a size, told by the setting `by`, and its cost on the episodes that it was chosen on.
 
     Raises:
         ClearschedError: the kind has no size, or not this one.
     """
     learn: Learn = load(f"{STUDENTS[task.name].module}:learn")
-    task = replace(task, settings=resized(task.name, task.settings, size))
+    task = replace(task, settings=resized(task.name, task.settings, size, by))
     folder = visits if size is None else visits / f"size={size}"
     student, cost = refined(task, distilled(task, learn, expert, episodes, folder))
-    name = STUDENTS[task.name].size
-    told = {"size": getattr(task.settings, name)} if name else {}
+    name = by or STUDENTS[task.name].size
+    told = {"size": getattr(task.settings, name)} | ({"size_by": by} if by else {}) if name else {}
     return replace(student, evidence={**student.evidence, **told}), cost
 
 

@@ -13,11 +13,13 @@ from clearsched.students.settings import (
     FigsParams,
     GreedyRulesParams,
     IntegerScoreParams,
+    PairwiseForestParams,
     PrunedTreeParams,
     RuleListParams,
     RulesFromNothingParams,
     ShrunkTreeParams,
     SkopeRulesParams,
+    StudentsParams,
     SwitchParams,
 )
 
@@ -33,6 +35,7 @@ class StudentKind(NamedTuple):
     summary: str
     size: str = ""  # the setting that says how much of it there is to read; empty for a kind without one
     imitates: bool = True  # whether it learns from decisions, so that those of its own rollouts are worth asking for
+    control_of: str = ""  # the kind whose refinement it repeats without a teacher
 
 
 STUDENTS = Registry(
@@ -65,6 +68,7 @@ STUDENTS = Registry(
             "the control of the rule list: its refinement without a teacher's rules to begin with",
             size="max_rules",
             imitates=False,
+            control_of="rule_list",
         ),
         StudentKind(
             "switch",
@@ -139,6 +143,15 @@ STUDENTS = Registry(
             size="conditions",
         ),
         StudentKind(
+            "pairwise_forest",
+            "pairwise forest",
+            Look("#56B4E9", "*"),
+            "clearsched.students.pairwise_forest",
+            PairwiseForestParams,
+            "a forest that compares two candidates at a time: the one that wins most is chosen",
+            size="trees",
+        ),
+        StudentKind(
             "fair_limit",
             "tree and fair",
             Look("#000000", ">"),
@@ -149,3 +162,10 @@ STUDENTS = Registry(
         ),
     ),
 )
+
+
+def fitted(common: StudentsParams) -> tuple[str, ...]:
+    """The kinds that a run fits: those of `names`, and their controls if they are asked for."""
+    asked = common.control and common.refine.rounds > 0
+    controls = (kind.name for kind in STUDENTS.values() if asked and kind.control_of in common.names)
+    return tuple(dict.fromkeys((*common.names, *controls)))

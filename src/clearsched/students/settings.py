@@ -142,6 +142,23 @@ class IntegerScoreParams(DistilledParams):
     )
 
 
+class PairwiseForestParams(DistilledParams):
+    """The forest over pairs of candidates."""
+
+    features: int = Field(24, ge=1, description="features that it may ask for, at most")
+    trees: int = Field(15, ge=1, le=1000, description="trees")
+    depth: int = Field(9, ge=1, le=20, description="levels of questions in a tree, at most")
+    pairs: int = Field(
+        8, ge=1, description="other candidates that the teacher's choice is compared with, at most, drawn a decision"
+    )
+    ask: Literal["difference", "rows", "both"] = Field(
+        "both", description="what a question may be about: the difference of two candidates, each of the two, or both"
+    )
+    opponents: int = Field(
+        32, ge=1, description="others that a candidate is held against when it schedules, at most, evenly taken"
+    )
+
+
 class LimitTreeParams(Section):
     """The tree that answers the choice of a level, where the problem has one."""
 
@@ -194,12 +211,23 @@ class RefineParams(Section):
         return 1
 
 
+class FrontParams(Section):
+    """A kind in sizes of its own, or by another of its settings."""
+
+    kind: str = Field(description="kind of student")
+    by: str = Field("", description="setting of its section that says how large it is; empty: the usual one")
+    sizes: tuple[Count, ...] = Field((), description="sizes; empty: those of `pareto.sizes`")
+
+
 class ParetoParams(Section):
     """How much there is to read, against what it is worth: the same kind in several sizes."""
 
     kinds: tuple[str, ...] = Field(("rule_list",), description="kinds of student that `snakemake students_pareto` fits")
     sizes: tuple[Count, ...] = Field(
         (2, 3, 4, 6, 8, 12, 16, 24, 32), min_length=1, description="sizes: rules, leaves, trees, as the kind counts"
+    )
+    further: tuple[FrontParams, ...] = Field(
+        (), description="kinds in sizes of their own, as `{kind: boosted_trees, by: depth, sizes: [1, 2, 3]}`"
     )
     within: Rate = Field(0.005, description="share of the best size's cost by which a smaller one may be worse")
 
@@ -219,6 +247,11 @@ class StudentsParams(Section):
 
     names: tuple[str, ...] = Field(  # of the registry; a section each follows (params.composing)
         ("rule_list", "boosted_trees"), min_length=1, description="students to fit"
+    )
+    control: bool = Field(
+        False,
+        description="also fit the control of a student that is refined: the same search without a teacher, so that "
+        "tables say what the teacher added",
     )
     dagger_rounds: int = Field(
         1, ge=0, le=20, description="rounds in which students run, the teacher answers, and they are fitted again"

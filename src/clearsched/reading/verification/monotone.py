@@ -168,7 +168,10 @@ def _cap_goes(step: Step, names: Sequence[str], name: str, direction: int, box: 
 
 
 def _searched(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequence[str]) -> Found | None:
-    """Two rows that say no, among pairs drawn from the box; None where none of them does."""
+    """Two rows that say no, among pairs drawn from the box; None where none of them does.
+
+    A scorer that holds rows against each other is asked about a decision of the two.
+    """
     generator = np.random.default_rng([feature, 1 + direction])
     low = np.where(np.isfinite(box.low), box.low, -1e3)
     high = np.where(np.isfinite(box.high), box.high, 1e3)
@@ -179,7 +182,9 @@ def _searched(scorer: Scorer, feature: int, direction: int, box: Box, names: Seq
     rows[:, box.whole], ends = np.round(rows[:, box.whole]), np.round(ends) if box.whole[feature] else ends
     below, above = rows.astype(np.float32), rows.astype(np.float32)
     below[:, feature], above[:, feature] = ends.T
-    gain = direction * (scorer.scores(above, names) - scorer.scores(below, names))
+    pairs = np.stack([below, above], axis=1).reshape(-1, below.shape[1])
+    scores = scorer.scores(pairs, names, np.arange(0, len(pairs) + 1, 2))
+    gain = direction * (scores[1::2] - scores[::2])
     wrong = np.flatnonzero((gain < 0) & (below[:, feature] < above[:, feature]))
     if not len(wrong):
         return None

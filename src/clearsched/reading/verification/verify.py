@@ -19,7 +19,7 @@ from clearsched.reading.verification.monotone import PAIRS, Verdict, monotone
 from clearsched.reading.verification.structure import structure_of, told
 from clearsched.reading.verification.waiting import AgeRule, Wait, age_rule, longest_wait
 from clearsched.reading.worth import Bench
-from clearsched.scorers.pieces import firing, speakers
+from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import ScoredPolicy, names_of
 
 WIDTH = 110
@@ -83,7 +83,7 @@ def _structure(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices])
     fired = None
     if choices is not None and len(choices.chosen) and found.kind:
         rows = choices.features[~choices.is_none] if choice.form == "rank" else choices.features[choices.starts[:-1]]
-        spoke = firing(scorer, rows, names_of(choice))
+        spoke = scorer.firing(rows, names_of(choice))
         fired = None if spoke is None else np.isin(np.arange(speakers(scorer)), spoke).tolist()
     return told(found, fired) or ["neither rules nor trees: not looked into"]
 

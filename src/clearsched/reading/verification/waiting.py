@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.problems.problem import NONE, Choice, Compiled, Episode, Instance
-from clearsched.reading.flipping import thresholds
 from clearsched.reading.verification.bounds import score_bounds
 from clearsched.reading.verification.box import Box, whole_region, within
 from clearsched.scorers.conditions import Condition
@@ -93,7 +92,7 @@ def age_rule(scorer: Scorer, rank: Choice, box: Box, names: Sequence[str]) -> Ag
         return None
     column, start = list(names).index(rank.age), whole_region(box)
     ready = [Condition(list(names).index(rank.ready), False, 1.0)] if rank.ready else []
-    for mark in thresholds(scorer, rank.age).tolist():
+    for mark in scorer.thresholds(rank.age).tolist():
         old = within(start, [Condition(column, False, mark), *ready], box)
         young = within(start, [Condition(column, True, mark)], box)
         if old is None or young is None:

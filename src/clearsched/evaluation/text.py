@@ -27,6 +27,7 @@ def render(
     setting: str,
     bootstrap: Bootstrap,
     seeds: Sequence[Summary] = (),
+    guards: Sequence[str] = (),
 ) -> str:
     """The whole text: what was run, the table, what it says in sentences, training seeds, other measures, fidelity.
 
@@ -38,6 +39,7 @@ def render(
         setting: what the episodes are (`Instance.describe`).
         bootstrap: how intervals were drawn.
         seeds: what the training seeds of each learned policy say together.
+        guards: what the guards of policies did, in sentences.
     """
     rows = comparison.to_pylist()
     objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
@@ -55,6 +57,7 @@ def render(
         "",
         *(f"* {item}" for item in found if item.policy != item.reference),
         *stray_lines(problem, of_objective),
+        *guards,
         *_seed_lines(problem, seeds, rows[0]["reference"], float(_mean_of_reference(of_objective)), objective),
         *_other_measures(problem, rows, objective),
     ]

@@ -58,7 +58,9 @@ def learn(task: Task) -> ScoredPolicy:
 
 def _alike(task: Task) -> list[ScoredPolicy]:
     """The students under the name of this one, their levels rounded in one way."""
-    students = [replace(student, name=task.name, evidence={}, patches=()) for student in task.others.values()]
+    students = [
+        replace(student, name=task.name, evidence={}, patches=(), guard=None) for student in task.others.values()
+    ]
     if len(students) < 2:
         raise ClearschedError(f"{task.name}: two students or more expected, not {len(students)}: give --student twice")
     if len({student.none for student in students}) > 1:

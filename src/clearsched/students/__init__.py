@@ -121,8 +121,8 @@ def guard(
         The files written.
 
     Raises:
-        ClearschedError: an input is missing or broken, the heuristic is unknown, or the guarded policy strays from the
-            baseline (`search.safety`); then nothing is written.
+        ClearschedError: an input is missing or broken, the heuristic is unknown, or the policy strays from the baseline
+            with the guard and not without it (`search.safety`); then nothing is written.
     """
     from clearsched.students import guarding
 

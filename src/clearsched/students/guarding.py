@@ -46,15 +46,15 @@ def guarded(
         tell: called with the guard in words.
 
     Raises:
-        ClearschedError: an unknown heuristic, a problem without gauges, or the guarded policy strays from the baseline
-            (`search.safety`).
+        ClearschedError: an unknown heuristic, a problem without gauges, or the policy strays from the baseline with
+            the guard and not without it (`search.safety`).
     """
     if settings.heuristic is None:
         return policy
     check_gauges(instance.problem, "students.guard")
     guard = measured(settings, replace(policy, guard=None), instance, tuned)
     tell(f"guard: {guard.sentence(instance.problem)}")
-    return _checked(replace(policy, guard=guard), instance)
+    return _checked(replace(policy, guard=guard), instance, tell)
 
 
 def measured(settings: Any, policy: ScoredPolicy, instance: Instance, tuned: Path | None = None) -> Guard:
@@ -118,18 +118,22 @@ def _tuned(name: str, tuned: Path | None) -> Mapping[str, float]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _checked(policy: ScoredPolicy, instance: Instance) -> ScoredPolicy:
-    """The policy, if it keeps near to the baseline under stress too: there the heuristic may take over.
+def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], None]) -> ScoredPolicy:
+    """The policy with what the safety check says of it: under stress the heuristic may take over.
+
+    Where the policy strays from the baseline with the guard and without it, a line says so.
 
     Raises:
-        ClearschedError: it does not.
+        ClearschedError: it strays with the guard alone.
     """
     baseline = heuristic(instance.problem, instance.problem.baseline)
     train = instance.split("train")
     episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
     with trials(instance, instance.objective) as runs:
-        (verdict,) = judge(runs, [policy], baseline, episodes)
-    if verdict.strays:
+        verdict, *without = judge(runs, [policy, replace(policy, guard=None)], baseline, episodes)
+    if verdict.strays and without[0].strays:
+        tell(f"guard: with it, {verdict}: do not deploy it")
+    elif verdict.strays:
         raise ClearschedError(
             f"{policy.where}: the guard is refused, nothing was written: with it, {verdict} (the baseline is "
             f"{baseline.name}); at most {LIMIT:g} times its cost and time, and no measure above its limit, are safe"

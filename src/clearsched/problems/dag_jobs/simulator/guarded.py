@@ -14,7 +14,7 @@ from clearsched.problems.dag_jobs.simulator import loop
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import survey
 from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit
-from clearsched.problems.dag_jobs.simulator.state import State
+from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 BACKLOG, STALL = range(2)
 """The gauges, in the order in which the problem names them."""
@@ -68,8 +68,9 @@ def run(state: State, guarded: Guarded, scratch: loop.Scratch, watch: Watch) -> 
         why = advance(state)
         if why != DECIDE:
             return why
-        survey(state)
-        s, requested = choose(state, guarded, scratch, watch)
+        s, requested = NONE, 0  # a decision without a candidate has one answer, and asks no guard
+        if survey(state) > 0:
+            s, requested = choose(state, guarded, scratch, watch)
         if s == INVALID:
             return DECIDE
         commit(state, s, requested)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from clearsched import params
+from clearsched import decisions, evaluation, params
 from clearsched.cli import app
 from clearsched.compiled.guard import ROWS, Record, TakeOver
 from clearsched.errors import ClearschedError
@@ -29,7 +29,7 @@ from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate
 from clearsched.problems.policy import heuristic
 from clearsched.reading.verification.verify import beneath
-from clearsched.schemas import TAKE_OVERS
+from clearsched.schemas import TAKE_OVERS, read_table
 from clearsched.scorers.guard import Bound, Guard, read_guard
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.scorer import read_scorer
@@ -37,7 +37,7 @@ from clearsched.scorers.text import render
 from clearsched.search import safety
 from clearsched.students import guarding
 from clearsched.students.settings import GuardParams
-from conformance.test_conformance import drawn
+from conformance.test_conformance import CASES, drawn
 from deferrable_jobs.deferrable_toys import run as run_deferrable
 from deferrable_jobs.deferrable_toys import toy
 from other_problem import PROBLEM as OTHER
@@ -355,6 +355,32 @@ def test_tables_tell_take_overs_where_there_is_a_guard() -> None:
     assert "its guard never took over" in line
     without = comparison.compare(DAG, roll_out(DAG, [fair, parks()], instance, [workload]), "fair", bootstrap)
     assert "take_overs" not in without["measure"].to_pylist()
+
+
+def test_an_evaluation_writes_take_overs_where_there_is_a_guard(tmp_path: Path) -> None:
+    given = {"problem": "dag_jobs", "seed": 3, **CASES["dag_jobs"].params}
+    given |= {
+        "evaluation": {"policies": ["fair", "rule_list"], "bootstrap": 100},
+        "decisions": {"episodes": 1, "held_out": 1},
+    }
+    chosen = params.parse(given, "x", whole=False)
+    trace, workloads = drawn(DAG, tmp_path)
+    tuned, teacher, log, student = (tmp_path / name for name in ("tuned.json", "none", "log.parquet", "rule_list.json"))
+    tuned.write_text('{"best": "fair"}')
+    teacher.touch()  # a teacher that is not compared is not read
+    decisions.log(chosen, trace, workloads, None, "fair", log)
+    mine = policy(DAG, SCORERS["dag_jobs"], none=False)
+    for guard in (Guard("fair", {"backlog_s": Bound(1.0, 0.5)}), None):
+        replace(mine, name="rule_list", guard=guard).write(student)
+        evaluation.run(chosen, trace, workloads, tuned, teacher, [student], log, tmp_path / "out")
+        told = (tmp_path / "out" / "comparison.txt").read_text()
+        metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+        assert (tmp_path / "out" / "take_overs.parquet").is_file() == bool(guard)
+        assert ("* rule list: its guard took over" in told) == ("take_overs" in metrics["rule_list"]) == bool(guard)
+        if guard:
+            taken, _ = read_table(tmp_path / "out" / "take_overs.parquet", TAKE_OVERS)
+            assert len(taken) >= 1 and set(taken["gauge"].to_pylist()) == {"backlog_s"}
+            assert metrics["rule_list"]["guarded_percent"] > 0 == metrics["fair"]["guarded_percent"]
 
 
 def test_a_take_over_to_the_end_counts_to_the_end() -> None:

@@ -23,6 +23,7 @@ from clearsched.evaluation.guards import guard_lines, take_over_table
 from clearsched.evaluation.rollouts import roll_out
 from clearsched.evaluation.worst import worst_lines
 from clearsched.problems import find_problem
+from clearsched.problems.dag_jobs import command
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator import state as columns
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
@@ -381,6 +382,16 @@ def test_an_evaluation_writes_take_overs_where_there_is_a_guard(tmp_path: Path) 
             taken, _ = read_table(tmp_path / "out" / "take_overs.parquet", TAKE_OVERS)
             assert len(taken) >= 1 and set(taken["gauge"].to_pylist()) == {"backlog_s"}
             assert metrics["rule_list"]["guarded_percent"] > 0 == metrics["fair"]["guarded_percent"]
+
+
+def test_the_command_line_tells_take_overs_and_a_replay_refuses() -> None:
+    instance, workload = lock()
+    guarded = parks(stall_s=(1.0, 0.0))
+    told = command._take_overs(result(guarded, instance, workload))["take_overs"]
+    assert told == [{"from_s": 1.4, "until_s": 4.3, "gauge": "stall_s", "value": pytest.approx(1.3)}]
+    assert command._take_overs(result(parks(), instance, workload)) == {}
+    with pytest.raises(ClearschedError, match="traces replay: mine has a guard, which a replay does not run"):
+        command.replay_trace(Path("none"), guarded, 4)
 
 
 def test_a_take_over_to_the_end_counts_to_the_end() -> None:

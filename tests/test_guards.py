@@ -301,6 +301,8 @@ def test_bounds_lie_above_what_training_came_to(problem: Any, tmp_path: Path) ->
     seen = watched.run(instance, episodes)
     assert not any(outcome.guard.take_overs for outcome in seen)
     assert watched.guard is not None
+    alone = guarding.measured(given.model_copy(update={"gauges": (problem.gauges[-1].name,)}), mine, instance)
+    assert alone.when == {problem.gauges[-1].name: watched.guard.when[problem.gauges[-1].name]}
     for place, gauge in enumerate(problem.gauges):
         most = max(outcome.guard.most[place] for outcome in seen)
         bound = watched.guard.when[gauge.name]
@@ -314,6 +316,9 @@ def test_bounds_lie_above_what_training_came_to(problem: Any, tmp_path: Path) ->
     assert "guard: when the backlog is above" in told.output
     assert load_policy(tmp_path / "out" / "mine.json").guard is not None
     assert "The guard:" in (tmp_path / "out" / "mine.txt").read_text()
+    watched = CliRunner().invoke(app, [*command, "--gauge", "backlock"])
+    assert isinstance(watched.exception, ClearschedError)
+    assert "students.guard.gauges: unknown gauge 'backlock'" in str(watched.exception)
     command[4] = "nobody"
     told = CliRunner().invoke(app, command)
     assert told.exit_code != 0 and isinstance(told.exception, ClearschedError)

@@ -120,13 +120,14 @@ def guard(
     clear: Annotated[
         float, typer.Option(min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
     ] = 0.5,
+    gauge: Annotated[list[str] | None, typer.Option(help="A gauge that is watched: repeat it; all without.")] = None,
     tuned: Annotated[Path | None, typer.Option(help="Tuned heuristics, JSON; defaults without.")] = None,
 ) -> None:
     """Give a policy a guard: a heuristic takes over when more has piled up than it ever saw in training."""
     from clearsched import students
     from clearsched.students.settings import GuardParams
 
-    settings = GuardParams(heuristic=heuristic, margin=margin, clear=clear)
+    settings = GuardParams(heuristic=heuristic, gauges=tuple(gauge or ()), margin=margin, clear=clear)
     for file in students.guard(path, settings, trace, workloads, tuned, out, typer.echo):
         typer.echo(str(file))
 

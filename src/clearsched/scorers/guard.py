@@ -7,7 +7,7 @@ runs.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -96,8 +96,8 @@ def read_guard(value: Any, problem: Problem, where: str) -> Guard:
         raise ClearschedError(f"{where}.when: an object with a bound by the name of a gauge expected")
     if not isinstance(settings, dict) or not all(_is_number(number) for number in settings.values()):
         raise ClearschedError(f"{where}.settings: numbers by the name of a parameter expected")
-    known = [gauge.name for gauge in problem.gauges]
-    bounds = {name: _bound(when[name], name, known, f"{where}.when") for name in when}
+    check_gauges(problem, f"{where}.when", when)
+    bounds = {name: _bound(when[name], name, f"{where}.when") for name in when}
     guard = Guard(str(value["heuristic"]), bounds, settings)
     try:
         guard.policy(problem)
@@ -106,23 +106,25 @@ def read_guard(value: Any, problem: Problem, where: str) -> Guard:
     return guard
 
 
-def check_gauges(problem: Problem, where: str) -> None:
+def check_gauges(problem: Problem, where: str, names: Iterable[str] = ()) -> None:
     """A guard needs something to watch.
 
     Raises:
-        ClearschedError: the problem has nothing.
+        ClearschedError: the problem has nothing, or one of the names is no gauge.
     """
     if not getattr(problem, "gauges", ()):
         raise ClearschedError(
             f"{where}: {problem.name} has no gauges: a guard has nothing to watch there; leave it out"
         )
+    known = [gauge.name for gauge in problem.gauges]
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ClearschedError(f"{where}: unknown gauge {name!r}: known are {', '.join(known)}{hint}")
 
 
-def _bound(value: Any, name: str, known: list[str], where: str) -> Bound:
-    if name not in known:
-        near = get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ClearschedError(f"{where}: unknown gauge {name!r}: known are {', '.join(known)}{hint}")
+def _bound(value: Any, name: str, where: str) -> Bound:
     if not isinstance(value, dict) or set(value) != {"above", "until"} or not all(map(_is_number, value.values())):
         raise ClearschedError(f"{where}.{name}: an object with the numbers `above` and `until` expected")
     bound = Bound(float(value["above"]), float(value["until"]))

@@ -39,7 +39,7 @@ def guarded(
     """The policy with the guard of the section `students.guard` of params, checked; as it is where none is asked for.
 
     Args:
-        settings: heuristic, margin, clear.
+        settings: heuristic, gauges, margin, clear.
         policy: whose own episodes are run; a guard that it has is replaced.
         instance: with the training and validation episodes.
         tuned: parameters by heuristic; defaults without.
@@ -51,7 +51,7 @@ def guarded(
     """
     if settings.heuristic is None:
         return policy
-    check_gauges(instance.problem, "students.guard")
+    check_gauges(instance.problem, "students.guard.gauges", settings.gauges)
     guard = measured(settings, replace(policy, guard=None), instance, tuned)
     tell(f"guard: {guard.sentence(instance.problem)}")
     return _checked(replace(policy, guard=guard), instance, tell)
@@ -73,6 +73,8 @@ def measured(settings: Any, policy: ScoredPolicy, instance: Instance, tuned: Pat
     stay_s = float(np.mean([outcome.scale_s for outcome in outcomes]))
     when = {}
     for gauge, seen in zip(problem.gauges, most.tolist(), strict=True):
+        if settings.gauges and gauge.name not in settings.gauges:
+            continue
         above = rounded_up(settings.margin * max(seen, stay_s if gauge.is_wait else 0.0))
         when[gauge.name] = Bound(above, min(above, rounded_up(settings.clear * above)))
     return Guard(settings.heuristic, when, _tuned(settings.heuristic, tuned))

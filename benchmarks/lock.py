@@ -1,11 +1,12 @@
 """A rule list that locks the cluster in one of 300 streams, and what finds it and cures it.
 
-    python benchmarks/lock.py --rule-list FILE --profiles DIR [--streams 300] [--trainings 10] [--json]
+    python benchmarks/lock.py --rule-list FILE --profiles DIR [--streams 300] [--trainings 10] [--guards] [--json]
 
 FILE is the list, DIR the tpch-decima folder. The list, the list with a rule before it that cures it, tuned capped
 SRPT and fair run the same streams under the published rules and with `offer_parked` (docs/simulator.md §10). Then the
 safety check (`search.safety`) meets the list and the cured one on other streams of training, of so many seeds: how
-often it refuses them, and what it costs.
+often it refuses them, and what it costs. `--guards`: in place of all that, the list on the stream that locks with a
+guard (docs/guards.md) by who takes over and after how long a stall.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from typing import Any
 import numpy as np
 from settings import command
 
-from clearsched.evaluation.policies import load_policy
 from clearsched.files import read_json, write_json
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
@@ -29,6 +29,8 @@ from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.policy import Policy
+from clearsched.scorers.guard import Bound, Guard
+from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.search.safety import judge
 from clearsched.search.trials import trials
 
@@ -38,6 +40,9 @@ SEED = 123
 LOCKED = 158
 TRAINING = 192
 """Streams that a scenario of this setting trains and validates on."""
+
+STALLS_S = (20.0, 100.0, 200.0, 1000.0)
+"""After which a guard takes over."""
 
 CURE = {
     "if": "stage_is_ready >= 1 and stage_executors < 1 and job_sqrt_load >= 3 and job_executors >= 1",
@@ -64,13 +69,13 @@ def streams(count: int, seed: int = SEED) -> list[Workload]:
     return drawn
 
 
-def lists(path: Path) -> tuple[Policy, Policy]:
+def lists(path: Path) -> tuple[ScoredPolicy, ScoredPolicy]:
     """The list of a file, and the same after the rule that cures it."""
     content = read_json(path)
     with TemporaryDirectory() as folder:
         cured = Path(folder) / "cured.json"
         write_json(cured, {**content, "name": "cured", "rules": [CURE, *content["rules"]]})
-        return load_policy(PROBLEM, path), load_policy(PROBLEM, cured)
+        return load_policy(path, PROBLEM), load_policy(cured, PROBLEM)
 
 
 def measure(profiles: Profiles, rule_list: Path, count: int) -> list[dict[str, Any]]:
@@ -111,7 +116,28 @@ def check(profiles: Profiles, rule_list: Path, seeds: int) -> list[dict[str, Any
     return rows
 
 
+def guards(profiles: Profiles, rule_list: Path) -> list[dict[str, Any]]:
+    """One row a heuristic: mean JCT of the stream that locks, s, by the stall after which it takes over, s."""
+    instance, locks = DagJobsInstance(profiles), streams(LOCKED + 1)[LOCKED:]
+    listed, _ = lists(rule_list)
+    rows = []
+    for name in PROBLEM.heuristics:
+        row: dict[str, Any] = {"policy": name}
+        for stall_s in STALLS_S:
+            guard = Guard(name, {"stall_s": Bound(stall_s, stall_s / 2)})
+            (outcome,) = replace(listed, guard=guard).run(instance, locks)
+            row[f"{stall_s:g}"] = outcome.avg_jct_s
+        rows.append(row)
+    return rows
+
+
 def main(arguments: argparse.Namespace, profiles: Profiles) -> None:
+    if arguments.guards:
+        told = guards(profiles, arguments.rule_list)
+        print(json.dumps(told) if arguments.json else "")
+        for row in [] if arguments.json else told:
+            print(f"{row['policy']:<14}" + "".join(f"{key} s: {row[key]:.1f}".rjust(16) for key in list(row)[1:]))
+        return
     rows = measure(profiles, arguments.rule_list, arguments.streams)
     found = check(profiles, arguments.rule_list, arguments.trainings)
     if arguments.json:
@@ -132,5 +158,6 @@ if __name__ == "__main__":
         rule_list={"type": Path, "required": True, "help": "the rule list's file"},
         streams={"type": int, "default": 300, "help": "streams of 200 jobs (%(default)s)"},
         trainings={"type": int, "default": 10, "help": "seeds of training streams for the check (%(default)s)"},
+        guards={"action": "store_true", "help": "the guards alone"},
         json={"action": "store_true", "help": "print JSON"},
     )

@@ -49,6 +49,15 @@ def num_tasks(profiles: Profiles, workload: Workload) -> int:
     return sum(int(arrays.num_tasks[arrays.stage_start[p] : arrays.stage_start[p + 1]].sum()) for p in workload.profile)
 
 
+def test_the_loads_of_the_switch_are_those_of_the_phases() -> None:
+    """Calms of 600 s and bursts of 200 s that are five times as busy, at 0.7 on average."""
+    loads = script("switch").loads(ROOT / "scenarios" / "changing-load.yaml")
+    quiet, crowded = loads["quiet"]["load"], loads["crowded"]["load"]
+    assert crowded == pytest.approx(5 * quiet)
+    assert (600 * quiet + 200 * crowded) / 800 == pytest.approx(loads["changing"]["load"]) == 0.7
+    assert loads["changing"]["arrivals"] == "bursty" and "arrivals" not in loads["quiet"]
+
+
 def test_simulator_prints_one_json_object() -> None:
     settings = script("settings")
     embedded = compile_profiles(settings.load(None), settings.WARMUP_DELAY_MS)

@@ -25,6 +25,8 @@ from clearsched.problems.dag_jobs.workloads import stress
 from clearsched.problems.policy import Policy
 from clearsched.search.safety import LIMIT, judge
 from clearsched.search.trials import Trials, trials
+from clearsched.students.guarding import measured
+from clearsched.students.settings import GuardParams
 
 OTHERS = (0, 100, 228)
 """Streams on which nothing locks; the cured list is at its worst, next to capped SRPT, on the last."""
@@ -96,6 +98,33 @@ def test_the_lock_disappears_where_parked_executors_are_offered(
     assert (jct_s(found) < 1.02 * jct_s(lists[CURED].run(instance, episodes))).all()
     assert max(outcome.measures["stall_s"] for outcome in found) < 1
     assert max(outcome.measures["parked_percent"] for outcome in found) < 6
+
+
+def test_a_guard_takes_over_and_hands_back(
+    lock: ModuleType, instance: DagJobsInstance, lists: tuple[Policy, Policy], episodes: list[Workload]
+) -> None:
+    """Bounds from other streams: nothing changes where nothing locks."""
+    seen = DrawnInstance(instance.profiles, {"train": lock.streams(24, seed=7), "validation": lock.streams(8, seed=5)})
+    listed = replace(lists[LISTED], guard=None)
+    guarded = replace(listed, guard=measured(GuardParams(heuristic="weighted_fair"), listed, seen))
+    plain, found, cured = (policy.run(instance, episodes) for policy in (listed, guarded, lists[CURED]))
+    assert jct_s(found)[0] < 1.07 * jct_s(cured)[0] < jct_s(plain)[0] / 15
+    assert jct_s(found)[1:].tolist() == jct_s(plain)[1:].tolist()
+    taken = [outcome.guard.take_overs for outcome in found]
+    assert [len(one) for one in taken] == [1, 0, 0, 0]
+    assert taken[0][0].gauge == 1 and taken[0][0].until_s is not None, "by a stall that has cleared"
+
+
+class DrawnInstance(DagJobsInstance):
+    """With episodes of its own."""
+
+    def __init__(self, profiles: Profiles, splits: dict[str, list[Workload]]) -> None:
+        super().__init__(profiles)
+        self._splits = splits
+
+    def split(self, name: str, limit: int | None = None) -> list[Workload]:
+        """The episodes of a split."""
+        return self._splits[name][:limit]
 
 
 def test_the_safety_check_refuses_it_on_that_stream(

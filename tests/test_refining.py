@@ -550,6 +550,7 @@ def switching(students: Sequence[ScoredPolicy], thresholds: int = 7) -> Task:
 
 def test_a_switch_takes_each_strategy_where_it_is_the_better_one() -> None:
     task = switching([small_first(crowded=True), small_first(crowded=False)])
+    assert switch.compete(task).pays
     found = switch.learn(task)
     scorer = found.scorers["stage"]
     assert isinstance(scorer, Switch) and isinstance(found.scorers["limit"], Switch)
@@ -561,6 +562,7 @@ def test_a_switch_takes_each_strategy_where_it_is_the_better_one() -> None:
 
 def test_where_no_switch_pays_the_better_student_stands_alone() -> None:
     task = switching([student_of(RuleList((Rule((), 0.0),), NAMES)), student_of(LEAST_WORK)])
+    assert not switch.compete(task).pays
     assert switch.learn(task).scorers["stage"] == LEAST_WORK
 
 

@@ -133,6 +133,23 @@ COMPARISON = pa.schema(
 )
 """The metadata names the `problem` and the `confidence` of the intervals."""
 
+TAKE_OVERS = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the policy"),
+        field("episode", pa.int32(), "", "index of the test episode"),
+        field("from_s", pa.float64(), "s", "simulated time of the first decision of the heuristic"),
+        field(
+            "until_s", pa.float64(), "s", "of the policy's first decision after it; none: it went on to the end", True
+        ),
+        field("heuristic", pa.string(), "", "who decided meanwhile"),
+        field("gauge", pa.string(), "", "what was above its bound, the first of several"),
+        field("unit", pa.string(), "", "of value and bound"),
+        field("value", pa.float64(), "the row's", "the gauge at that time"),
+        field("bound", pa.float64(), "the row's", "above which the heuristic takes over"),
+    ]
+)
+"""A row a time that the guard of a policy took over."""
+
 EDGE_CASES = pa.schema(
     [
         field("edge_case", pa.string(), "", "name of the edge case"),

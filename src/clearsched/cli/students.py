@@ -110,6 +110,31 @@ def patch(
 
 
 @app.command()
+def guard(
+    path: Annotated[Path, typer.Argument(help="The JSON file of a student, a searched policy or a formula.")],
+    heuristic: Annotated[str, typer.Option(help="The heuristic that takes over, for example fair.")],
+    trace: TraceFile,
+    workloads: WorkloadsFile,
+    out: OutFolder,
+    margin: Annotated[
+        float, typer.Option(min=1, help="How many times the most that its own training episodes came to.")
+    ] = 1.5,
+    clear: Annotated[
+        float, typer.Option(min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
+    ] = 0.5,
+    gauge: Annotated[list[str] | None, typer.Option(help="A gauge that is watched: repeat it; all without.")] = None,
+    tuned: Annotated[Path | None, typer.Option(help="Tuned heuristics, JSON; defaults without.")] = None,
+) -> None:
+    """Give a policy a guard: a heuristic takes over when more has piled up than it ever saw in training."""
+    from clearsched import students
+    from clearsched.students.settings import GuardParams
+
+    settings = GuardParams(heuristic=heuristic, gauges=tuple(gauge or ()), margin=margin, clear=clear)
+    for file in students.guard(path, settings, trace, workloads, tuned, out, typer.echo):
+        typer.echo(str(file))
+
+
+@app.command()
 def explain(
     path: StudentFile,
     decisions: DecisionsFile,

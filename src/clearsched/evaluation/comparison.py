@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.bounds import Bounds, bound_cells
+from clearsched.evaluation.guards import guard_measures
 from clearsched.evaluation.policies import format_settings, label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.seeds import LEARNED, SeedRuns, over_seeds
@@ -113,7 +114,8 @@ def compare(
     order = sorted(rollouts, key=lambda rollout: (sign * rollout.objective.mean(), rollout.name))
     base = find(rollouts, reference)
     plain = next((rollout for rollout in rollouts if rollout.name == problem.baseline), None)
-    told = told_measures(problem, objective) if further is None else (objective, *further)
+    told = [*(told_measures(problem, objective) if further is None else (objective, *further))]
+    told += guard_measures(rollouts)
     rows = [
         _row(rollout, base, plain, measure, bootstrap, bounds or {})
         for measure in dict.fromkeys(told)

@@ -13,6 +13,7 @@ from clearsched.decisions.parts import WHOLE
 from clearsched.evaluation import TABLE, comparison, rollouts, seeds, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
+from clearsched.evaluation.guards import guard_lines, guard_measures, take_over_table
 from clearsched.evaluation.policies import load_policies, reference_policy
 from clearsched.evaluation.students import control_lines, student_table
 from clearsched.files import provenance, read_json, write_json, write_text
@@ -77,14 +78,19 @@ def evaluate(
         "students": (beside, STUDENTS),
         **instance.details(runs, episodes),
     }
+    if guard_measures(runs):
+        tables["take_overs"] = take_over_table(problem, runs), schemas.TAKE_OVERS
+    else:
+        (out_dir / "take_overs.parquet").unlink(missing_ok=True)  # of an earlier run
     for name, (table, schema) in tables.items():
         write_table(out_dir / f"{name}.parquet", table, schema, metadata)
     write_json(out_dir / "metrics.json", metrics(compared, faithful))
     found = comparison.verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
     setting = instance.describe("test", episodes)
+    guards = guard_lines(problem, runs)
     together = list(seeds.summaries(seeded, base, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
     added = control_lines(problem, runs, bootstrap)
-    told = text.render(problem, compared, found, faithful, setting, bootstrap, together, beside, added)
+    told = text.render(problem, compared, found, faithful, setting, bootstrap, together, beside, added, guards)
     write_text(out_dir / TABLE, told)
 
 

@@ -15,6 +15,9 @@ from clearsched.errors import ClearschedError
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance, Measure, Problem
 
+TAKE_OVERS, GUARDED_PERCENT = "take_overs", "guarded_percent"
+"""Measures of a policy with a guard (`evaluation.guards`); 0 of others."""
+
 
 @dataclass(frozen=True)
 class Rollout:
@@ -52,7 +55,17 @@ class Rollout:
 
     def values(self, measure: Measure) -> npt.NDArray[np.float64]:
         """A measure of each episode, float64[episodes], in its unit."""
-        return np.array([result.measures[measure.name] for result in self.results], dtype=np.float64)
+        return np.array([value_of(result, measure.name) for result in self.results], dtype=np.float64)
+
+
+def value_of(outcome: Any, name: str) -> float:
+    """A measure of an episode."""
+    if name not in (TAKE_OVERS, GUARDED_PERCENT):
+        return float(outcome.measures[name])
+    guard = getattr(outcome, "guard", None)
+    if guard is None:
+        return 0.0
+    return float(len(guard.take_overs)) if name == TAKE_OVERS else 100 * float(guard.share(outcome.end_s))
 
 
 def roll_out(

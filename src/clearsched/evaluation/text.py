@@ -30,6 +30,7 @@ def render(
     seeds: Sequence[Summary] = (),
     students: pa.Table | None = None,
     controls: Sequence[str] = (),
+    guards: Sequence[str] = (),
 ) -> str:
     """The whole text: what was run, the table, what it says in sentences, training seeds, other measures, fidelity.
 
@@ -43,6 +44,7 @@ def render(
         seeds: what the training seeds of each learned policy say together.
         students: of schema STUDENTS.
         controls: what the teacher added, in sentences.
+        guards: what the guards of policies did, in sentences.
     """
     rows = comparison.to_pylist()
     objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
@@ -61,6 +63,7 @@ def render(
         *(f"* {item}" for item in found if item.policy != item.reference),
         *controls,
         *stray_lines(problem, of_objective),
+        *guards,
         *_seed_lines(problem, seeds, rows[0]["reference"], float(_mean_of_reference(of_objective)), objective),
         *_other_measures(problem, rows, objective),
     ]

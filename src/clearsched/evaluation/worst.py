@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clearsched.evaluation.guards import MEASURES
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
 from clearsched.layout import decimals, layout, with_unit
@@ -23,7 +24,9 @@ def worst_lines(problem: Problem, rows: list[Row], objective: Measure) -> list[s
         objective: the measure whose rows come first.
     """
     of_objective = [row for row in rows if row["measure"] == objective.name]
-    columns = [(objective, "worst"), *((m, m.beside) for m in told_measures(problem, objective)[1:] if m.beside)]
+    guarded = [measure for measure in MEASURES if any(row["measure"] == measure.name for row in rows)]
+    others = [measure for measure in (*told_measures(problem, objective)[1:], *guarded) if measure.beside]
+    columns = [(objective, "worst"), *((measure, measure.beside) for measure in others)]
     header, cells = ["policy"], [[label(problem, row["policy"])] for row in of_objective]
     for measure, which in columns:
         found = [row[which] for row in rows if row["measure"] == measure.name]

@@ -18,7 +18,7 @@ from clearsched.search.families import families_of
 from clearsched.search.settings import SearchParams
 from clearsched.section import Section, derived, one_of, with_defaults
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.settings import StudentsParams
+from clearsched.students.settings import GuardParams, StudentsParams
 from clearsched.teacher.kind import TEACHER
 from clearsched.teacher.settings import CloneParams, TeacherParams
 
@@ -34,7 +34,7 @@ def params_model(name: str = DEFAULT) -> type[Params]:
     common: dict[str, type[Section]] = {
         "search": _search(problem),
         "teacher": _teacher(problem),
-        "students": _students(),
+        "students": _students(problem),
         "evaluation": _evaluation(problem),
         "edge_cases": _edge_cases(problem),
     }
@@ -83,12 +83,18 @@ def _teacher(problem: Problem) -> type[TeacherParams]:
     return derived(TeacherParams, {"clone": clone})
 
 
-def _students() -> type[StudentsParams]:
+def _students(problem: Problem) -> type[StudentsParams]:
     known = StudentsParams.model_fields["names"]
     names: Any = tuple[one_of(STUDENTS), ...]  # type: ignore[misc]
     field = Field(known.default, min_length=1, description=known.description)
     sections: Mapping[str, Any] = {name: kind.settings for name, kind in STUDENTS.items()}
-    return derived(StudentsParams, {"names": (names, field), **sections})
+    return derived(StudentsParams, {"names": (names, field), **sections, "guard": _guard(problem)})
+
+
+def _guard(problem: Problem) -> type[GuardParams]:
+    known = GuardParams.model_fields["heuristic"]
+    names: Any = one_of(problem.heuristics) | None
+    return derived(GuardParams, {"heuristic": (names, Field(None, description=known.description))})
 
 
 def _evaluation(problem: Problem) -> type[EvaluationParams]:

@@ -22,6 +22,7 @@ from clearsched.registry import Look, Registry
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from clearsched.compiled.guard import Record
     from clearsched.section import Section
 
 NONE = -1
@@ -69,6 +70,16 @@ class Measure(NamedTuple):
     objective: bool = False  # whether policies may be made for it (`workload.objective`); the first always may
     beside: Literal["", "mean", "worst"] = ""  # told beside the objective: its mean over the episodes, or the worst
     limit: float | None = None  # a policy is refused above so many times the baseline's `scale_s` (`search.safety`)
+
+
+class Gauge(NamedTuple):
+    """A number that tells, at any decision, how much has piled up: what a guard watches (`scorers.guard`)."""
+
+    name: str  # "backlog_s"
+    unit: str
+    label: str  # "backlog"
+    meaning: str  # "work that no task has been started for, in seconds of the whole cluster"
+    is_wait: bool = False  # a time, s, that means no harm while it is below what a job takes
 
 
 class Heuristic(NamedTuple):
@@ -214,6 +225,10 @@ class Outcome(Protocol):
     @property
     def num_decisions(self) -> int:
         """Answers of the policy, `none` included."""
+
+    @property
+    def guard(self) -> Record | None:
+        """What the policy's guard saw, if it has one; a problem without gauges need not have this."""
 
     @property
     def scale_s(self) -> float:
@@ -377,6 +392,10 @@ class Problem(Protocol):
         """What its policies are tried on beside the episodes that they are made for (`edge_cases`); may be empty."""
 
     @property
+    def gauges(self) -> tuple[Gauge, ...]:
+        """What a guard of a policy may watch; empty: its policies have no guard."""
+
+    @property
     def details(self) -> tuple[str, ...]:
         """Names of its own tables that an evaluation writes."""
 
@@ -401,6 +420,12 @@ class Problem(Protocol):
 
     def compile_heuristic(self, name: str, parameters: Sequence[float]) -> Compiled:
         """A heuristic that runs in the loop."""
+
+    def compile_guarded(self, policy: Compiled, heuristic: Compiled, bounds: Any) -> Compiled:
+        """A policy that the heuristic takes over from where a gauge exceeds its bound (`compiled.guard.Bounds`).
+
+        `Instance.simulate` runs it, and its outcomes tell what the guard saw. Asked for where there are gauges only.
+        """
 
     def network(self, sizes: Mapping[str, int], none: bool) -> Any:
         """A network for its decisions (`teacher.network.Network`); `none`: it scores "none of these" too."""

@@ -230,7 +230,7 @@ def weaknesses(material: Material) -> Iterator[str]:
 
 def _unsure(material: Material) -> Iterator[str]:
     policy = material.policy
-    if policy.patches:
+    if beneath(policy):
         yield beneath(policy)
     wrong = [name for name, verdict in verdicts(policy, material.logged) if verdict.holds is False]
     if wrong:

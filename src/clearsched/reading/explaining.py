@@ -34,6 +34,8 @@ def explain(policy: ScoredPolicy, decisions: Path, split: str, episode: int, dec
         levels = logged[policy.level.name]
         same = np.flatnonzero((levels.episode == episode) & (levels.decision == decision))
         told += _level(policy, _only(levels, int(same[0])), most) if len(same) else []
+    if policy.guard:
+        told.append(f"Its guard has no say in this: {policy.guard.sentence(policy.problem)}")
     return textwrap.fill(" ".join(told), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 

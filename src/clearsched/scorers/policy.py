@@ -16,6 +16,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
+from clearsched.scorers.guard import Guard, read_guard
 from clearsched.scorers.older import renewed
 from clearsched.scorers.patches import STAY_IDLE, Patch, packed_patches, read_patches
 from clearsched.scorers.scorer import Scorer, read_scorer
@@ -37,6 +38,7 @@ class ScoredPolicy:
         where: begins an error.
         kind: student, or searched: found by `clearsched search`.
         patches: of a person, on top of the scorers, in the order in which they count.
+        guard: a heuristic that takes over when too much has piled up; None: none does.
     """
 
     name: str
@@ -47,6 +49,7 @@ class ScoredPolicy:
     where: str = "student"
     kind: str = "student"
     patches: tuple[Patch, ...] = ()
+    guard: Guard | None = None
 
     mode = "argmax"
 
@@ -72,7 +75,7 @@ class ScoredPolicy:
 
     @cached_property
     def compiled(self) -> Compiled:
-        """What runs inside the simulator's loop.
+        """What runs inside the simulator's loop, without the guard: the policy's own decisions.
 
         Raises:
             ClearschedError: a scorer that does not run there.
@@ -80,9 +83,14 @@ class ScoredPolicy:
         level = self._packed(self.level) if self.level else NOTHING
         return self.problem.compile(self._packed(self.rank)._replace(none=self.may_idle), level)
 
+    @cached_property
+    def guarded(self) -> Compiled:
+        """What schedules whole episodes: `compiled`, with the guard if there is one."""
+        return self.guard.compiled(self.problem, self.compiled) if self.guard else self.compiled
+
     def run(self, instance: Instance, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Schedule each episode."""
-        return instance.simulate(self.compiled, episodes, record=record)
+        return instance.simulate(self.guarded, episodes, record=record)
 
     def scores(self, features: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
         """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen.
@@ -122,6 +130,8 @@ class ScoredPolicy:
         content["none"] = self.none
         if self.patches:
             content["patches"] = [patch.to_json() for patch in self.patches]
+        if self.guard:
+            content["guard"] = self.guard.to_json()
         units: dict[str, str] = {}
         for choice in self.problem.choices:
             content[choice.name] = self.scorers[choice.name].to_json()
@@ -173,10 +183,13 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
     if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most < np.inf:
         raise ClearschedError(f"{path}: most: a number of at least 0 expected")
     patches = read_patches(content.get("patches", []), problem, f"{path}: patches")
-    known = {"name", "kind", "problem", "none", "units", "patches", *scorers}
+    guard = read_guard(content["guard"], problem, f"{path}: guard") if "guard" in content else None
+    known = {"name", "kind", "problem", "none", "units", "patches", "guard", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
     told = "searched" if kind == "searched" else "student"
-    student = ScoredPolicy(name, problem, scorers, content.get("none", False), evidence, str(path), told, patches)
+    student = ScoredPolicy(
+        name, problem, scorers, content.get("none", False), evidence, str(path), told, patches, guard
+    )
     if not isinstance(student.none, bool) or (student.none and not student.rank.none):
         raise ClearschedError(
             f"{path}: none: true or false expected, and true only where {student.rank.name!r} has such an answer"

@@ -26,6 +26,8 @@ def render(policy: ScoredPolicy) -> str:
         for patch in policy.patches:
             choice = choice_of(patch, policy.problem.choices)
             used |= {choice.features[condition.feature].name for condition in conditions_of(patch, choice)}
+    if policy.guard:
+        lines += ["", *policy.guard.render(policy.problem)]
     if used:
         told = [feature for name, feature in features.items() if name in used]
         lines += ["", "What the features are", "", *words.glossary(told)]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clearsched.problems.problem import Problem
     from clearsched.scorers.policy import ScoredPolicy
 
-__all__ = ["fit", "load_policy", "patch"]
+__all__ = ["fit", "guard", "load_policy", "patch"]
 
 
 def fit(
@@ -85,3 +85,35 @@ def patch(
     from clearsched.students import patching
 
     return patching.patch_file(path, patches, traces, workloads, split, out_dir, tell)
+
+
+def guard(
+    path: Path,
+    settings: Any,
+    trace: Path,
+    workloads: Path,
+    tuned: Path | None,
+    out_dir: Path,
+    tell: Callable[[str], None] = print,
+) -> list[Path]:
+    """Give a policy a guard, with bounds from its own training and validation episodes; write JSON and text.
+
+    Args:
+        path: a student, a searched policy or a formula, JSON; a guard that it has is replaced.
+        settings: heuristic, gauges, margin, clear (`students.settings.GuardParams`).
+        trace: job profiles.
+        workloads: the episodes.
+        tuned: parameters of the heuristic; its defaults without.
+        out_dir: of the guarded policy, which keeps its file's name.
+        tell: called with the guard in words.
+
+    Returns:
+        The files written.
+
+    Raises:
+        ClearschedError: an input is missing or broken, the heuristic is unknown, or the policy strays from the baseline
+            with the guard and not without it (`search.safety`); then nothing is written.
+    """
+    from clearsched.students import guarding
+
+    return guarding.guard_file(path, settings, trace, workloads, tuned, out_dir, tell)

@@ -24,6 +24,7 @@ from clearsched.search.safety import in_words
 from clearsched.students.bench import JOINED, Bench, smallest_good
 from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
+from clearsched.students.guarding import guarded
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.patching import laid_on, of_params
 from clearsched.students.refining import refine
@@ -73,10 +74,12 @@ def fit_one(
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
     inputs |= {path.stem: path for path in others}
-    settings = params.students.model_dump(mode="json", include={kind, *SHARED})
+    on = {"guard"} if params.students.guard.heuristic else set()
+    settings = params.students.model_dump(mode="json", include={kind, *SHARED, *on})
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
     student = laid_on(params.students, student, instance)
+    student = guarded(params.students.guard, student, instance, tuned, partial(_tell, task))
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"

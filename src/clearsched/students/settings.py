@@ -242,6 +242,21 @@ class PatchParams(Section):
     priority: int = Field(0, ge=-1_000_000, le=1_000_000, description="the higher counts before the lower")
 
 
+class GuardParams(Section):
+    """Who takes over from a student when more has piled up than it ever saw in training; nobody by default."""
+
+    heuristic: str | None = Field(  # of the problem (params.composing)
+        None, description="heuristic that takes over, as tuned; empty: none does"
+    )
+    gauges: tuple[str, ...] = Field((), description="gauges of the problem that are watched; empty: all of them")
+    margin: float = Field(
+        1.5, ge=1, le=1000, description="how many times the most that the student's own training episodes came to"
+    )
+    clear: float = Field(
+        0.5, gt=0, le=1, description="share of the bound below which the student schedules again, for every gauge"
+    )
+
+
 class StudentsParams(Section):
     """The policies that a person can read."""
 
@@ -269,3 +284,4 @@ class StudentsParams(Section):
     patches: tuple[PatchParams, ...] = Field(
         (), description="laid on every student after its fit, docs/patches.md: a list of `when` and `do` or `cap`"
     )
+    guard: GuardParams = GuardParams()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +32,32 @@ GAIN = 0.002
 """Share of the cost that a switch must save: a reader has two policies to know in place of one."""
 
 
+class Competition(NamedTuple):
+    """The best pair next to the students alone; costs are means over the training episodes."""
+
+    pair: ScoredPolicy
+    cost: float
+    alone: list[ScoredPolicy]
+    costs: np.ndarray  # float64[students]
+
+    @property
+    def pays(self) -> bool:
+        """Whether the pair saves enough for a reader to know two policies in place of one."""
+        return self.cost < worse_by(float(self.costs.min()), -GAIN)
+
+
 def learn(task: Task) -> ScoredPolicy:
     """The pair and condition that schedule best, or the best student alone.
+
+    Raises:
+        ClearschedError: see `compete`.
+    """
+    found = compete(task)
+    return found.pair if found.pays else found.alone[int(found.costs.argmin())]
+
+
+def compete(task: Task) -> Competition:
+    """All pairs of the students at hand, and the students alone, on the training episodes.
 
     Raises:
         ClearschedError: fewer than two students, one that may answer "none of these" while another may not, one that
@@ -51,14 +76,14 @@ def learn(task: Task) -> ScoredPolicy:
         alone = runs.cost(students, train).mean(axis=1)
         left, costs = halved(options, runs.cost, train)
     best = int(costs.argmin())
-    if costs[best] < worse_by(float(alone.min()), -GAIN):
-        return left[best]
-    return replace(students[int(alone.argmin())], name=task.name)
+    return Competition(left[best], float(costs[best]), students, alone)
 
 
 def _alike(task: Task) -> list[ScoredPolicy]:
     """The students under the name of this one, their levels rounded in one way."""
-    students = [replace(student, name=task.name, evidence={}, patches=()) for student in task.others.values()]
+    students = [
+        replace(student, name=task.name, evidence={}, patches=(), guard=None) for student in task.others.values()
+    ]
     if len(students) < 2:
         raise ClearschedError(f"{task.name}: two students or more expected, not {len(students)}: give --student twice")
     if len({student.none for student in students}) > 1:

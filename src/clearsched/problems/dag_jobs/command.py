@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from clearsched.errors import ClearschedError
+from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.replay import in_chunks, replay
@@ -38,7 +39,8 @@ def simulate_file(
         chrome: file to write it to as a Chrome trace (chrome_trace.py).
 
     Returns:
-        completion_ms (in the order of the file's jobs), makespan_ms, avg_jct_ms, num_decisions, num_tasks.
+        completion_ms (in the order of the file's jobs), makespan_ms, avg_jct_ms, num_decisions, num_tasks; of a policy
+        with a guard also take_overs: from_s, until_s (null: to the end), gauge and its value then.
 
     Raises:
         ClearschedError: a file is missing or broken, or a recording cannot be written.
@@ -59,7 +61,17 @@ def simulate_file(
         "avg_jct_ms": float((result.completion_ms - result.arrival_ms).mean()),
         "num_decisions": result.num_decisions,
         "num_tasks": result.num_tasks,
+        **_take_overs(result),
     }
+
+
+def _take_overs(result: EpisodeResult) -> dict[str, Any]:
+    """What the policy's guard did, if it has one."""
+    if result.guard is None:
+        return {}
+    names = [gauge.name for gauge in find_problem("dag_jobs").gauges]
+    told = [taken._asdict() | {"gauge": names[taken.gauge]} for taken in result.guard.take_overs]
+    return {"take_overs": told}
 
 
 def replay_trace(
@@ -95,6 +107,8 @@ def replay_trace(
     compiled = getattr(policy, "compiled", None)
     if compiled is None:
         raise ClearschedError(f"traces replay: {policy.name} runs outside the loop: take a heuristic or a student")
+    if getattr(policy, "guard", None):
+        raise ClearschedError(f"traces replay: {policy.name} has a guard, which a replay does not run: take it off")
     if not 0 < speed < np.inf:
         raise ClearschedError(f"traces replay: speed is {speed}: a number above 0 expected")
     trace = load_profiles(path)

@@ -12,10 +12,12 @@ from clearsched.problems.dag_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, FAMILIES, HEURISTICS, LEARNED
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
-from clearsched.problems.problem import Choice, Instance, Measure, Problem
+from clearsched.problems.problem import Choice, Gauge, Instance, Measure, Problem
 
 if TYPE_CHECKING:
+    from clearsched.compiled.guard import Bounds
     from clearsched.compiled.scoring import Packed
+    from clearsched.problems.dag_jobs.simulator.guarded import Guarded
     from clearsched.problems.dag_jobs.simulator.loop import Compiled
     from clearsched.section import Section
 
@@ -67,6 +69,16 @@ class DagJobs:
     default_source = DEFAULT
     figures = FIGURES
     edge_cases = EDGE_CASES
+    gauges = (
+        Gauge("backlog_s", "s", "backlog", "work not yet started, as policies see it, in seconds of the whole cluster"),
+        Gauge(
+            "stall_s",
+            "s",
+            "longest stall",
+            "for how long, by now, executors have been parked in a job while a ready stage of it waits",
+            is_wait=True,
+        ),
+    )
     details = ("jobs", "tasks")
     # The others cost minutes and are neither read nor as good.
     overrides: Mapping[str, Any] = {"search": {"families": ("stay_and_move",)}}
@@ -146,6 +158,12 @@ class DagJobs:
         values = np.zeros(2)
         values[: len(parameters)] = parameters
         return Compiled(CODES[name], values)
+
+    def compile_guarded(self, policy: Compiled, heuristic: Compiled, bounds: Bounds) -> Guarded:
+        """A policy with a guard."""
+        from clearsched.problems.dag_jobs.simulator.guarded import Guarded
+
+        return Guarded(policy, heuristic, bounds)
 
     def network(self, sizes: Mapping[str, int], none: bool) -> Any:
         """The graph network."""

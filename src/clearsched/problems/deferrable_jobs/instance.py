@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from clearsched.compiled.guard import record_of
 from clearsched.problems import find_problem
 from clearsched.problems.deferrable_jobs.schemas import JOBS, SLOTS
-from clearsched.problems.deferrable_jobs.simulator import loop
+from clearsched.problems.deferrable_jobs.simulator import guarded, loop
 from clearsched.problems.deferrable_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome, outcome_of
 from clearsched.problems.deferrable_jobs.simulator.state import (
@@ -77,7 +79,9 @@ class DeferrableJobs:
         """
         return self._workloads.split(name, limit)
 
-    def simulate(self, policy: loop.Compiled, episodes: Sequence[Episode], *, record: bool = False) -> list[Outcome]:
+    def simulate(
+        self, policy: loop.Compiled | guarded.Guarded, episodes: Sequence[Episode], *, record: bool = False
+    ) -> list[Outcome]:
         """Run a compiled policy: an outcome an episode, which always tells what `details` need.
 
         Raises:
@@ -86,8 +90,12 @@ class DeferrableJobs:
         outcomes = []
         for episode in episodes:
             state = new_state(episode)
-            loop.run_or_raise(state, policy)
-            outcomes.append(outcome_of(episode, state))
+            seen = None
+            if isinstance(policy, guarded.Guarded):
+                seen = record_of(guarded.run_or_raise(state, policy))
+            else:
+                loop.run_or_raise(state, policy)
+            outcomes.append(replace(outcome_of(episode, state), guard=seen))
         return outcomes
 
     def lockstep(self, episodes: Sequence[Episode], width: int | None = None, *, record: bool = False) -> Lockstep:

@@ -12,12 +12,14 @@ from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.sections import SECTIONS
 from clearsched.problems.deferrable_jobs.traces.sources import DEFAULT, SOURCES
-from clearsched.problems.problem import Choice, EdgeCase, Family, Figure, Heuristic, Measure, Problem, Source
+from clearsched.problems.problem import Choice, EdgeCase, Family, Figure, Gauge, Heuristic, Measure, Problem, Source
 from clearsched.registry import Registry, load
 from clearsched.section import Section
 
 if TYPE_CHECKING:
+    from clearsched.compiled.guard import Bounds
     from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
+    from clearsched.problems.deferrable_jobs.simulator.guarded import Guarded
     from clearsched.problems.deferrable_jobs.simulator.loop import Compiled
 
 START = Choice(
@@ -32,6 +34,8 @@ MEASURES = (
     Measure("utilisation", "", "share of the left capacity that jobs used, until the last completion", "used", False),
     Measure("makespan_h", "h", "completion of the last job", "makespan", compared=False),
 )
+
+GAUGES = (Gauge("backlog_h", "h", "backlog", "what the jobs that wait take, in hours of the whole cluster"),)
 
 FIGURES = Registry(
     "figure",
@@ -64,6 +68,7 @@ class DeferrableJobsProblem:
     default_source = DEFAULT
     figures: Registry[Figure] = FIGURES
     edge_cases: Registry[EdgeCase] = EDGE_CASES
+    gauges: tuple[Gauge, ...] = GAUGES
     details: tuple[str, ...] = ("jobs", "slots")
 
     def files(self, traces: Any) -> list[Path]:
@@ -132,6 +137,12 @@ class DeferrableJobsProblem:
         if len(parameters) != len(entry.parameters):
             raise ClearschedError(f"heuristic {name}: {len(parameters)} parameters: it takes {len(entry.parameters)}")
         return Compiled(list(HEURISTICS).index(name), np.array(parameters, np.float64))
+
+    def compile_guarded(self, policy: Compiled, heuristic: Compiled, bounds: Bounds) -> Guarded:
+        """A policy with a guard."""
+        from clearsched.problems.deferrable_jobs.simulator.guarded import Guarded
+
+        return Guarded(policy, heuristic, bounds)
 
     def network(self, sizes: Mapping[str, int], none: bool) -> Any:
         """The generic set network over the candidates; `none`: it scores "nothing now" too."""

@@ -51,21 +51,24 @@ def lines_of(policy: ScoredPolicy, logged: dict[str, Choices], bench: Bench | No
         )
     else:
         lines.append("Over all numbers: without a decision log nothing is known of what features can be.")
-    lines += [""] * bool(policy.patches) + textwrap.wrap(beneath(policy), WIDTH)
+    told = beneath(policy)
+    lines += [""] * bool(told) + textwrap.wrap(told, WIDTH)
     for choice in policy.problem.choices:
         lines += ["", f"{choice.question}", "", *(f"  {line}" for line in _structure(policy, choice, logged))]
     return [*lines, "", *_monotone(policy, logged), "", *_waiting(policy, logged, bench)]
 
 
 def beneath(policy: ScoredPolicy) -> str:
-    """That what is proved of scores is not proved of answers, where patches come before the scores; else empty."""
-    if not policy.patches:
-        return ""
-    count = len(policy.patches)
-    return (
-        f"{count} patch{'es lie' if count > 1 else ' lies'} on top. What follows is of the scores beneath: they decide "
-        "among candidates of whom all patches say the same, and no bound of a wait follows from them."
-    )
+    """What proofs of the scores leave out: patches that come before them, a guard that takes over; else empty."""
+    told, count = [], len(policy.patches)
+    if count:
+        told.append(
+            f"{count} patch{'es lie' if count > 1 else ' lies'} on top. What follows is of the scores beneath: they "
+            "decide among candidates of whom all patches say the same, and no bound of a wait follows from them."
+        )
+    if policy.guard:
+        told.append(f"It has a guard, and nothing here is of that: {policy.guard.sentence(policy.problem)}")
+    return " ".join(told)
 
 
 def _box(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> tuple[Box, tuple[str, ...]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
+from clearsched.compiled.guard import Record, record_of
 from clearsched.compiled.jit import allocating
 from clearsched.errors import ActionError, ClearschedError, FeatureError, WorkloadError
 from clearsched.problems.dag_jobs.graph import Observation, observe
-from clearsched.problems.dag_jobs.simulator import engine, loop
+from clearsched.problems.dag_jobs.simulator import engine, guarded, loop
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held, survey
 from clearsched.problems.dag_jobs.simulator.engine import job_time_ms as job_time_ms  # of use with what is here
@@ -72,6 +73,7 @@ class EpisodeResult:
         objective: name of the measure that `cost_to_go` tells of.
         parked_share: of the executors' time until the last completion, what they were parked in jobs.
         stall_ms: longest time that executors were parked in a job while a ready stage of it waited (parking.py).
+        guard: what the policy's guard saw, if it has one.
     """
 
     arrival_ms: np.ndarray
@@ -84,6 +86,7 @@ class EpisodeResult:
     objective: str = JCT
     parked_share: float = 0.0
     stall_ms: int = 0
+    guard: Record | None = None
 
     @property
     def jct_s(self) -> np.ndarray:
@@ -202,7 +205,7 @@ def ideal_ms(profiles: ProfileArrays, num_executors: int, profile: np.ndarray) -
 def simulate(
     profiles: Profiles,
     workload: Workload,
-    policy: loop.Compiled,
+    policy: loop.Compiled | guarded.Guarded,
     *,
     record_tasks: bool = False,
     record_decisions: bool = False,
@@ -214,13 +217,22 @@ def simulate(
         FeatureError: a feature or a score of the policy is not finite.
     """
     state = start(profiles, workload, record_tasks=record_tasks, record_decisions=record_decisions)
-    loop.run_or_raise(state, policy)
+    guard = _run(state, policy)
     if not is_recorded(state):
         # Lost tasks and idle answers have no bound. An episode runs the same a second time, with logs of its size.
         rows = len(state.task_log) and int(state.scalar[st.NUM_STARTED])
         state = _begin(profiles, workload, rows, len(state.decision_log) and int(state.scalar[st.NUM_DECISIONS]))
-        loop.run_or_raise(state, policy)
-    return result_of(state, workload.objective)
+        guard = _run(state, policy)
+    result = result_of(state, workload.objective)
+    return result if guard is None else replace(result, guard=guard)
+
+
+def _run(state: State, policy: loop.Compiled | guarded.Guarded) -> Record | None:
+    """Run the episode to its end; what the policy's guard saw, if it has one."""
+    if isinstance(policy, guarded.Guarded):
+        return record_of(guarded.run_or_raise(state, policy))
+    loop.run_or_raise(state, policy)
+    return None
 
 
 def start(

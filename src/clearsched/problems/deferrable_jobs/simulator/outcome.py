@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from clearsched.compiled.guard import Record
 from clearsched.problems.deferrable_jobs.settings import WeightsParams
 from clearsched.problems.deferrable_jobs.simulator.state import (
     COMPLETION,
@@ -41,6 +42,7 @@ class Outcome:
         missed: bool[J], whether its deadline was missed.
         log: float64[S, LOG_COLUMNS], what came of each slot (`simulator.state`).
         num_decisions: answers of the policy, "nothing now" included.
+        guard: what the policy's guard saw, if it has one.
     """
 
     episode: Episode
@@ -49,6 +51,7 @@ class Outcome:
     missed: np.ndarray
     log: np.ndarray
     num_decisions: int
+    guard: Record | None = None
 
     @cached_property
     def relative_wait(self) -> np.ndarray:

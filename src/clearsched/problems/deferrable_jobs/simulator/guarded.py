@@ -1,0 +1,72 @@
+"""An episode under a policy with a guard: the loop of loop.py, with the backlog read at every decision."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clearsched.compiled.guard import Bounds, Watch, is_full, new_watch, takes_over, with_room
+from clearsched.compiled.jit import compiled, concurrent
+from clearsched.compiled.scoring import INVALID
+from clearsched.problems.deferrable_jobs.simulator import loop
+from clearsched.problems.deferrable_jobs.simulator.engine import advance, answer
+from clearsched.problems.deferrable_jobs.simulator.state import CLUSTER, CPU, DURATION, NUM_WAITING, SLOT, SLOT_S, State
+
+OVER, FAULT, FULL = range(3)
+"""Why a run ended: no job is left, a score is not a finite number, the log of take-overs has no room."""
+
+
+class Guarded(NamedTuple):
+    """A policy, and the heuristic that takes over when the guard says so."""
+
+    policy: loop.Compiled
+    heuristic: loop.Compiled
+    bounds: Bounds
+
+
+@compiled
+def read_gauges(state: State, values: np.ndarray) -> None:
+    """Write the backlog of now, h, to float64[1]."""
+    scalar, waiting = state.scalar, 0
+    for i in range(scalar[NUM_WAITING]):
+        j = state.waiting[i]
+        waiting += state.job[j, CPU] * state.job[j, DURATION]
+    values[0] = waiting * scalar[SLOT_S] / 3600 / scalar[CLUSTER]
+
+
+@concurrent
+def run_episode(state: State, guarded: Guarded, watch: Watch) -> int:
+    """Run an episode to its end; FULL: it goes on when it is called again with more room."""
+    return run(state, guarded, loop.new_scratch(len(state.job)), watch)
+
+
+@compiled
+def run(state: State, guarded: Guarded, scratch: loop.Scratch, watch: Watch) -> int:
+    """`run_episode` without what it allocates."""
+    while not is_full(watch):
+        if advance(state) == 0:
+            return OVER
+        read_gauges(state, watch.values)
+        if takes_over(guarded.bounds, watch, state.scalar[SLOT] * float(state.scalar[SLOT_S])):
+            j = loop.choose(state, guarded.heuristic, scratch)
+        else:
+            j = loop.choose(state, guarded.policy, scratch)
+        if j == INVALID:
+            return FAULT
+        answer(state, j)
+    return FULL
+
+
+def run_or_raise(state: State, guarded: Guarded) -> Watch:
+    """Run an episode to its end; what the guard saw.
+
+    Raises:
+        FeatureError: a score of the policy is not finite.
+    """
+    watch = new_watch(guarded.bounds)
+    while (why := run_episode(state, guarded, watch)) == FULL:
+        watch = with_room(watch)
+    if why == FAULT:
+        raise loop.fault(state)
+    return watch

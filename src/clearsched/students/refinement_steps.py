@@ -52,6 +52,7 @@ class Steps:
     ) -> None:
         """Prepare steps on the episodes `train`, chosen on others."""
         self.spent = 0.0
+        self._tried: set[str] = set()  # shapes whose numbers were searched, and that were no better
         self._task, self._settings, self._runs, self._train, self._choosing = task, settings, runs, train, choosing
         self._features = task.dataset.rank.features[~task.dataset.rank.is_none]
         self._columns = {task.rank.name: Columns(self._features)}
@@ -73,28 +74,33 @@ class Steps:
             else:
                 found.append(repair)
         for number in range(self._settings.rounds):
-            steps = self._round(found[-1], number)
-            if number and not steps:
+            structures = [found[-1]] if number == 0 else self._restructured(found[-1])
+            if not structures:
                 break
+            steps = self._round(found[-1], structures, number)
             found += [*steps[:-1], *map(self._tidied, steps[-1:])]
         return found
 
-    def _round(self, student: ScoredPolicy, number: int) -> list[ScoredPolicy]:
+    def _round(self, student: ScoredPolicy, structures: list[ScoredPolicy], number: int) -> list[ScoredPolicy]:
         """What a round makes of a student: other numbers, after the first round in another structure; none: no better.
 
         Of several structures each gets its numbers before one is chosen: a further condition is worth little at a
-        threshold that was guessed.
+        threshold that was guessed. Those of a round that found nothing better are left aside by the next one.
         """
         if self._settings.structures == 1:
-            structures = [student] if number == 0 else self._restructured(student)
             found = [step for each in structures for step in (each, *self._renumbered(each, str(number)))]
             return found[1:] if number == 0 else found
-        structures = self._with_other_levels(student) if number == 0 else self._restructured(student)
+        if number == 0:
+            structures = self._with_other_levels(student)
         tuned = [self._renumbered(each, f"{number}.{place}") for place, each in enumerate(structures)]
         found = [student, *structures, *(each for steps in tuned for each in steps)]
         costs = self._runs.cost(found, [*self._train, *self._choosing]).mean(axis=1)
         best = int(costs.argmin())
-        return [found[best]] if costs[best] < costs[0] - WORTH * abs(costs[0]) else []
+        if costs[best] < costs[0] - WORTH * abs(costs[0]):
+            self._tried = set()
+            return [found[best]]
+        self._tried |= set(map(shape_of, structures)) if number else set()
+        return []
 
     def _with_other_levels(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student, and with all that was fitted for its level: a larger tree may be worth more with its numbers."""
@@ -140,7 +146,7 @@ class Steps:
 
     def _restructured(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student in the best structures next to its own."""
-        return restructured(student, self._around, self._is_safe, self._settings.structures)
+        return restructured(student, self._around, self._is_safe, self._settings.structures, self._tried)
 
     def _renumbered(self, student: ScoredPolicy, name: str) -> list[ScoredPolicy]:
         """The student with better numbers; none where it has no numbers, or where nothing safe was found."""

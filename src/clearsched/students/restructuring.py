@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -68,7 +68,11 @@ class Around(NamedTuple):
 
 
 def restructured(
-    student: ScoredPolicy, around: Around, is_safe: Safe = lambda policy: True, count: int = 1
+    student: ScoredPolicy,
+    around: Around,
+    is_safe: Safe = lambda policy: True,
+    count: int = 1,
+    tried: Collection[str] = (),
 ) -> list[ScoredPolicy]:
     """The best safe structures next to that of a student, the best first, each of another shape.
 
@@ -78,12 +82,13 @@ def restructured(
         is_safe: what may be taken.
         count: structures, at most. One alone must be better than the student as it is; of several each may be a little
             worse, since their numbers are searched before they are judged.
+        tried: shapes that are left out.
     """
     options = _options(student, around)
     if not options:
         return []
     own = around.costs([student], around.train)[0].mean()
-    options, means = halved(options, around.costs, around.train, count)
+    options, means = halved(options, around.costs, around.train, count + len(tried))
     more = [_size(option) - _size(student) for option in options]
     found = means + GAIN * abs(own) * np.maximum(more, 0)
     bar = own + SLACK * abs(own) * (count > 1)
@@ -92,7 +97,7 @@ def restructured(
         if len(shapes) == count or not found[place] < bar:
             break
         shape = shape_of(options[place])
-        if shape not in shapes and is_safe(options[place]):
+        if shape not in shapes and shape not in tried and is_safe(options[place]):
             shapes[shape] = options[place]
     return list(shapes.values())
 

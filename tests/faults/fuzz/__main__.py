@@ -26,7 +26,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="clearsched-fuzz-") as folder:
         if arguments.replay:
             ended, fault = replay(arguments.replay, Path(folder))
-            print(f"exit code {ended.code}, {ended.seconds:.1f} s, {ended.megabytes:.0f} MB\n{ended.error}{ended.trace}")
+            print(
+                f"exit code {ended.code}, {ended.seconds:.1f} s, {ended.megabytes:.0f} MB\n{ended.error}{ended.trace}"
+            )
             print(fault or "as it should")
             return bool(fault)
         return _hunt(arguments, Path(folder))
@@ -40,9 +42,7 @@ def _hunt(arguments: argparse.Namespace, place: Path) -> int:
     print(f"{'reader':<22}{'inputs':>8}{'exit 0':>8}{'exit 2':>8}{'failed':>8}{'most s':>8}{'most MB':>9}")
     failed = 0
     for reader in readers:
-        found = hunt(
-            reader, place / "work", place / "sound", seed, arguments.seconds, arguments.inputs, arguments.keep
-        )
+        found = hunt(reader, place / "work", place / "sound", seed, arguments.seconds, arguments.inputs, arguments.keep)
         _tell(reader.name, found)
         failed += found.failures.total()
     return int(failed > 0)

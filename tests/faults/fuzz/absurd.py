@@ -37,11 +37,43 @@ def absurd_json(rng: Random) -> str:
     return nested(rng.choice((20, 500, 2_000, 100_000)), rng)
 
 
-CELLS = (*NUMBERS, "", " ", '"', "'", "\0", "\ufeff", "a" * 70_000, "1;2", "1e5", "0x10", "١٢", "-", "None", "\\N", '"a\nb"')
+CELLS = (
+    *NUMBERS,
+    "",
+    " ",
+    '"',
+    "'",
+    "\0",
+    "\ufeff",
+    "a" * 70_000,
+    "1;2",
+    "1e5",
+    "0x10",
+    "١٢",
+    "-",
+    "None",
+    "\\N",
+    '"a\nb"',
+)
 """What may stand in a cell of a CSV file."""
 
 PIECES = (
-    *(b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\n", b"\r\n", b"\n\n\n", b"\t", b'"', b"'", b"{", b"}", b"[", b"]"),
+    *(
+        b"\0",
+        b"\xff",
+        b"\xfe\xff",
+        b"\xef\xbb\xbf",
+        b"\n",
+        b"\r\n",
+        b"\n\n\n",
+        b"\t",
+        b'"',
+        b"'",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+    ),
     *(b",", b":", b"-", b"\xc0\xaf", b"\xed\xa0\x80", b"\x1b[2J", b"%s%n", b"\xff" * 8, b"\0" * 64, b"\x80\0\0\0"),
     *(b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"A" * 5000, b"[" * 5000, b'{"a":' * 2000),
 )

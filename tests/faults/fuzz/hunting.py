@@ -212,7 +212,9 @@ def attempt(
     return ended, fault
 
 
-def _keep(keep: Path, reader: Reader, name: str, data: bytes, command: tuple[str, ...], ended: Ended, fault: str) -> None:
+def _keep(
+    keep: Path, reader: Reader, name: str, data: bytes, command: tuple[str, ...], ended: Ended, fault: str
+) -> None:
     folder = keep / f"{reader.name.replace(' ', '-')}-{hashlib.sha256(data + repr(command).encode()).hexdigest()[:8]}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(data)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from . import seeds, worker
 from .mutating import corners, mutate
@@ -189,7 +190,8 @@ def hunt(reader: Reader, place: Path, sound: Path, seed: int, seconds: float, in
             ended, fault = attempt(process, reader, place / "case", sound, name, data, command)
             tally.count(ended, fault)
             if fault and tally.failures[fault] <= KEEP:
-                _keep(keep, reader, name, data, command, ended, fault)
+                told = {"reader": reader.name, "input": name, "command": command, "fault": fault} | ended._asdict()
+                _keep(keep, data, told)
     finally:
         process.stop()
         shutil.rmtree(place, ignore_errors=True)
@@ -212,13 +214,12 @@ def attempt(
     return ended, fault
 
 
-def _keep(
-    keep: Path, reader: Reader, name: str, data: bytes, command: tuple[str, ...], ended: Ended, fault: str
-) -> None:
-    folder = keep / f"{reader.name.replace(' ', '-')}-{hashlib.sha256(data + repr(command).encode()).hexdigest()[:8]}"
+def _keep(keep: Path, data: bytes, told: dict[str, Any]) -> None:
+    """Write an input and what became of it to a folder of its own."""
+    digest = hashlib.sha256(data + repr(told["command"]).encode()).hexdigest()[:8]
+    folder = keep / f"{told['reader'].replace(' ', '-')}-{digest}"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_bytes(data)
-    told = {"reader": reader.name, "input": name, "command": command, "fault": fault} | ended._asdict()
+    (folder / told["input"]).write_bytes(data)
     (folder / "what.json").write_text(json.dumps(told, indent=2))
 
 

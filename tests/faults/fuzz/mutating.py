@@ -37,10 +37,8 @@ def damage(data: bytes, shape: str, rng: Random) -> bytes:
     """One to four injuries, of the format and of bytes."""
     by_format = SHAPES[shape]
     for _ in range(rng.choice((1, 1, 1, 2, 3, 4))):
-        if by_format and rng.random() < 0.75:
-            data = rng.choice(by_format)(data, rng)
-        else:
-            data = flip(data, rng)
+        injure = rng.choice(by_format) if by_format and rng.random() < 0.75 else flip
+        data = injure(data, rng)
     return data[:LARGEST]
 
 

@@ -33,6 +33,9 @@ class Reader(NamedTuple):
 SIMULATE = ("simulate", f"{SEEDS}/workload.json", "--profiles", f"{SEEDS}/trace.parquet", "--policy", INPUT)
 TRACE = ("--trace", f"{SEEDS}/trace.parquet")
 WORKLOADS = ("--workloads", f"{SEEDS}/workloads.parquet")
+TUNING = ("heuristics", "tune", "--params", f"{SEEDS}/stage_heuristics.json", *TRACE, "--workloads", INPUT)
+DRAWING = ("traces", "workloads", "--params", f"{SEEDS}/stage_workloads.json", "--trace", INPUT)
+PATCHING = ("students", "patch", f"{SEEDS}/stay_and_move.json", "--patches", INPUT, *TRACE, *WORKLOADS)
 BUILT = ("--out", f"{OUT}/trace.parquet")
 
 READERS = {
@@ -67,8 +70,7 @@ READERS = {
                 ("traces", "describe", INPUT, "--json"),
                 ("traces", "convert", INPUT, "--out", f"{OUT}/trace.arrow"),
                 ("traces", "replay", INPUT, "--executors", "3"),
-                ("traces", "workloads", "--params", f"{SEEDS}/stage_workloads.json", "--trace", INPUT)
-                + ("--out", f"{OUT}/workloads.parquet"),
+                (*DRAWING, "--out", f"{OUT}/workloads.parquet"),
             ),
         ),
         Reader(
@@ -76,8 +78,7 @@ READERS = {
             "parquet",
             ("workloads.parquet",),
             (
-                ("heuristics", "tune", "--params", f"{SEEDS}/stage_heuristics.json", *TRACE, "--workloads", INPUT)
-                + ("--out", f"{OUT}/tuning.parquet", "--out-tuned", f"{OUT}/tuned.json"),
+                (*TUNING, "--out", f"{OUT}/tuning.parquet", "--out-tuned", f"{OUT}/tuned.json"),
                 ("students", "show", f"{SEEDS}/stay_and_move.json", *TRACE, "--workloads", INPUT),
             ),
         ),
@@ -131,10 +132,7 @@ READERS = {
             "patches",
             "yaml",
             ("patches.yaml",),
-            (
-                ("students", "patch", f"{SEEDS}/stay_and_move.json", "--patches", INPUT, *TRACE, *WORKLOADS)
-                + ("--out", OUT),
-            ),
+            ((*PATCHING, "--out", OUT),),
         ),
     )
 }

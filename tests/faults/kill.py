@@ -4,8 +4,8 @@
 
 Each command runs undisturbed once; then, for every kill, in a fresh folder: started, killed with all its processes at a
 moment drawn between its start and its end, and run again as a user would (a workflow after `snakemake --unlock`). Its
-results must then be those of the undisturbed run, byte for byte. Configuration: that of the tests, tests/config/tiny.yaml.
-The exit code is 1 if a result differs or a rerun fails.
+results must then be those of the undisturbed run, byte for byte. Configuration:
+tests/config/tiny.yaml. The exit code is 1 if a result differs or a rerun fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ LOGS = ("logs", "log")
 
 OF_STAGES = ["--trace", "in/traces/trace.parquet", "--workloads", "in/traces/workloads.parquet"]
 OF_STAGES += ["--tuned", "in/heuristics/tuned.json"]
+LEARNED = ["--teacher", "in/teacher/teacher.safetensors", "--decisions", "in/decisions/decisions.parquet"]
 CLEARSCHED = [sys.executable, "-m", "clearsched"]
+BUILD = [*CLEARSCHED, "traces", "build", "--source", "alibaba-like"]
+FIT = [*CLEARSCHED, "students", "fit", "rule_list"]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 
 
@@ -55,8 +58,7 @@ class Killed(NamedTuple):
 KILLED = (
     Killed(
         "traces build",
-        [*CLEARSCHED, "traces", "build", "--source", "alibaba-like", "--set", "jobs=200000"]
-        + ["--out", "results/trace.parquet"],
+        [*BUILD, "--set", "jobs=200000", "--out", "results/trace.parquet"],
     ),
     Killed(
         "teacher train",
@@ -65,9 +67,7 @@ KILLED = (
     ),
     Killed(
         "students fit",
-        [*CLEARSCHED, "students", "fit", "rule_list", "--params", "in/params/students.json", *OF_STAGES]
-        + ["--teacher", "in/teacher/teacher.safetensors", "--decisions", "in/decisions/decisions.parquet"]
-        + ["--out", "results"],
+        [*FIT, "--params", "in/params/students.json", *OF_STAGES, *LEARNED, "--out", "results"],
         inputs=True,
     ),
     Killed("snakemake", [*SNAKEMAKE, "--cores", "2"], unlock=True),

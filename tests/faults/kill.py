@@ -27,8 +27,8 @@ import yaml
 
 REPOSITORY = Path(__file__).parents[2]
 COPIED = ("Snakefile", "dvc.yaml", ".dvcignore", ".dvc/config", "data/tpch-spark.parquet", "src", "workflow")
-LOGS = ("logs", "log")
-"""Folders of what is no result: it tells how long things took."""
+LOGS = ("logs", "benchmarks")
+"""Folders of what is no result: they tell how long things took."""
 
 OF_STAGES = ["--trace", "in/traces/trace.parquet", "--workloads", "in/traces/workloads.parquet"]
 OF_STAGES += ["--tuned", "in/heuristics/tuned.json"]

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from .hunting import Tally, hunt, prepare, replay
+from .hunting import Process, Tally, hunt, prepare, replay
 from .readers import READERS
 from .seeds import NEEDS
 
@@ -39,10 +39,14 @@ def _hunt(arguments: argparse.Namespace, place: Path) -> int:
     seed = int(time.time() // 86_400) if arguments.seed is None else arguments.seed
     prepare(place / "sound", max((reader.need for reader in readers), key=NEEDS.index))
     print(f"seed {seed}; what fails is kept in {arguments.keep}")
-    print(f"{'reader':<22}{'inputs':>8}{'exit 0':>8}{'exit 2':>8}{'failed':>8}{'most s':>8}{'most MB':>9}")
+    print(f"{'reader':<22}{'inputs':>8}{'exit 0':>8}{'exit 2':>8}{'failed':>8}{'most s':>8}{'most MB':>9}", flush=True)
     failed = 0
     for reader in readers:
-        found = hunt(reader, place / "work", place / "sound", seed, arguments.seconds, arguments.inputs, arguments.keep)
+        process = Process([reader], place / "work", place / "sound")
+        try:
+            found = hunt(reader, process, seed, arguments.seconds, arguments.inputs, arguments.keep)
+        finally:
+            process.stop()
         _tell(reader.name, found)
         failed += found.failures.total()
     return int(failed > 0)

@@ -8,6 +8,7 @@ import multiprocessing
 import shutil
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -56,10 +57,10 @@ class Tally:
 
 
 class Process:
-    """A worker that is started when it is needed, and again when it died or has run many inputs."""
+    """A worker for some readers, started when it is needed, and again when it died or has run many inputs."""
 
-    def __init__(self, reader: Reader, place: Path, sound: Path) -> None:
-        self.reader, self.place, self.sound = reader, place, sound
+    def __init__(self, readers: Sequence[Reader], place: Path, sound: Path) -> None:
+        self.readers, self.place, self.sound = readers, place, sound
         self.connection: Connection | None = None
         self.left = 0
 
@@ -86,16 +87,16 @@ class Process:
         """Have a process that has read the sound files once with each command."""
         self.stop()
         warm = []
-        for at, (command, seed) in enumerate((c, s) for c in self.reader.commands for s in self.reader.seeds[:1]):
-            folder = self.place / f"sound-{at}"
-            data = (self.sound / seed).read_bytes()
-            warm.append((folder, filled(command, lay_out(self.reader, folder, self.sound, seed, data), self.sound)))
+        for reader, command in [(each, words) for each in self.readers for words in dict.fromkeys(each.commands)]:
+            folder, seed = self.place / f"sound-{len(warm)}", reader.seeds[0]
+            path = lay_out(reader, folder, self.sound, seed, (self.sound / seed).read_bytes())
+            warm.append((folder, filled(command, path, self.sound)))
         self.connection, theirs = multiprocessing.Pipe()
         self.process = multiprocessing.get_context("spawn").Process(target=worker.serve, args=(theirs, warm))
         self.process.start()
         theirs.close()
         if self.connection.recv() != "ready":
-            raise RuntimeError(f"{self.reader.name}: the worker did not start")
+            raise RuntimeError("the worker did not start")
         self.left = EACH
 
     def stop(self) -> None:
@@ -168,40 +169,34 @@ def _signature(trace: str) -> str:
     return f"{kinds[-1][:80] if kinds else rows[-1][:80]} at {place}"
 
 
-def hunt(reader: Reader, place: Path, sound: Path, seed: int, seconds: float, inputs: int, keep: Path) -> Tally:
+def hunt(reader: Reader, process: Process, seed: int, seconds: float, inputs: int, keep: Path) -> Tally:
     """Damaged files for one reader until the time is over, or so many are done.
 
     Args:
         reader: which.
-        place: folder to work in; what is there is replaced.
-        sound: folder of sound files (`seeds.make`).
+        process: that runs it.
         seed: same seed, same inputs.
         seconds: time to go on for.
         inputs: at most so many.
         keep: folder for what fails, one each.
     """
     tally, rng, end = Tally(), Random(f"{reader.name} {seed}"), time.monotonic() + seconds
-    process, first = Process(reader, place, sound), corners() if inputs > 100 else []
-    try:
-        while time.monotonic() < end and tally.inputs < inputs:
-            name = rng.choice(reader.seeds)
-            command = rng.choice(reader.commands)
-            data = first.pop() if first else mutate((sound / name).read_bytes(), name, reader.shape, rng)
-            ended, fault = attempt(process, reader, place / "case", sound, name, data, command)
-            tally.count(ended, fault)
-            if fault and tally.failures[fault] <= KEEP:
-                told = {"reader": reader.name, "input": name, "command": command, "fault": fault} | ended._asdict()
-                _keep(keep, data, told)
-    finally:
-        process.stop()
-        shutil.rmtree(place, ignore_errors=True)
+    first = corners() if inputs >= len(corners()) else []
+    while time.monotonic() < end and tally.inputs < inputs:
+        name = rng.choice(reader.seeds)
+        command = rng.choice(reader.commands)
+        data = first.pop() if first else mutate((process.sound / name).read_bytes(), name, reader.shape, rng)
+        ended, fault = attempt(process, reader, name, data, command)
+        tally.count(ended, fault)
+        if fault and tally.failures[fault] <= KEEP:
+            told = {"reader": reader.name, "input": name, "command": command, "fault": fault} | ended._asdict()
+            _keep(keep, data, told)
     return tally
 
 
-def attempt(
-    process: Process, reader: Reader, folder: Path, sound: Path, name: str, data: bytes, command: tuple[str, ...]
-) -> tuple[Ended, str]:
+def attempt(process: Process, reader: Reader, name: str, data: bytes, command: tuple[str, ...]) -> tuple[Ended, str]:
     """Have one input read; what became of it, and what is wrong with that."""
+    folder, sound = process.place / "case", process.sound
     path = lay_out(reader, folder, sound, name, data)
     given = {str(file.relative_to(folder)) for file in (folder / "in").iterdir()}
     ended = process.run(folder, filled(command, path, sound))
@@ -230,10 +225,9 @@ def replay(kept: Path, place: Path) -> tuple[Ended, str]:
     told = json.loads((kept / "what.json").read_text())
     reader, sound = READERS[told["reader"]], place / "sound"
     prepare(sound, reader.need)
-    process = Process(reader, place / "work", sound)
-    data = (kept / told["input"]).read_bytes()
+    process = Process([reader], place / "work", sound)
     try:
-        return attempt(process, reader, place / "work/case", sound, told["input"], data, tuple(told["command"]))
+        return attempt(process, reader, told["input"], (kept / told["input"]).read_bytes(), tuple(told["command"]))
     finally:
         process.stop()
 

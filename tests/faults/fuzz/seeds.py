@@ -111,7 +111,7 @@ def _run_stages(folder: Path, learned: bool) -> None:
     run("heuristics", "tune", "--params", folder / "stage_heuristics.json", *inputs, *tuned)
     if not learned:
         return
-    inputs += ["--tuned", folder / "tuned.json", "--teacher", folder / "teacher.safetensors"]
+    inputs += ["--tuned", folder / "tuned.json", "--teacher", "fair"]
     run("decisions", "log", "--params", folder / "stage_decisions.json", *inputs, "--out", at["decisions"])
     inputs += ["--decisions", at["decisions"], "--out", folder]
     for kind in ("rule_list", "boosted_trees"):

@@ -250,12 +250,22 @@ def temporary(folder: Path) -> list[Path]:
     return [path for path in (folder / "results").rglob(".*") if path.is_file() and path.name not in kept]
 
 
+HEAD = """\
+# Killed and run again
+
+Written by `make kill` (`tests/faults/kill.py`). Each command is killed with SIGKILL, with all its processes, at a random moment of
+its run, and run again in the same folder, a workflow after `snakemake --unlock`. Then all results are compared with those of a run
+that nobody disturbed, byte for byte, and the hidden files of unfinished writes are counted. Configuration: `tests/config/tiny.yaml`;
+`traces build` writes 200,000 jobs of `alibaba-like`.
+
+| command | kills | killed at | of these, before it ended | equal bytes | unfinished files after the kill | after the rerun |
+|---|---|---|---|---|---|---|
+"""
+
+
 def table(rows: dict[str, list[Trial]]) -> str:
-    """The rows as Markdown."""
-    text = (
-        "| command | kills | at | killed in time | equal bytes | temporary files after the kill | after the rerun |\n"
-    )
-    text += "|---|---|---|---|---|---|---|\n"
+    """The page: a row a command."""
+    text = HEAD
     for name, trials in rows.items():
         shares = [trial.share for trial in trials]
         equal = sum(not trial.differing and not trial.rerun_failed for trial in trials)

@@ -212,7 +212,7 @@ def attempt(process: Process, reader: Reader, name: str, data: bytes, command: t
 def _keep(keep: Path, data: bytes, told: dict[str, Any]) -> None:
     """Write an input and what became of it to a folder of its own."""
     digest = hashlib.sha256(data + repr(told["command"]).encode()).hexdigest()[:8]
-    folder = keep / f"{told['reader'].replace(' ', '-')}-{digest}"
+    folder = keep / f"{told['reader']}-{digest}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / told["input"]).write_bytes(data)
     (folder / "what.json").write_text(json.dumps(told, indent=2))

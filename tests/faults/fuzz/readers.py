@@ -42,7 +42,7 @@ READERS = {
     reader.name: reader
     for reader in (
         Reader(
-            "event log",
+            "event-log",
             "json lines",
             ("plain", "plain", "plain", "java.lz4", "java.snappy", "java.zstd", "log.gz", "log.zst"),
             tuple(
@@ -52,7 +52,7 @@ READERS = {
             need="files",
         ),
         Reader(
-            "Alibaba",
+            "alibaba",
             "csv",
             ("batch_task.csv", "batch_task.csv", "batch_task.tar.gz"),
             tuple(
@@ -103,14 +103,14 @@ READERS = {
         Reader("searched", "json", ("stay_and_move.json",), (("search", "show", INPUT), SIMULATE)),
         Reader("teacher", "safetensors", ("teacher.safetensors",), (SIMULATE,), beside=("teacher.json",)),
         Reader(
-            "teacher's description",
+            "teacher-json",
             "json",
             ("teacher.json",),
             ((*SIMULATE[:-1], "{folder}/teacher.safetensors"),),
             beside=("teacher.safetensors",),
         ),
         Reader("tuned", "json", ("tuned.json",), (("call", "tuned", INPUT),)),
-        Reader("stage params", "json", ("stage_workloads.json", "stage_students.json"), (("call", "stage", INPUT),)),
+        Reader("stage-params", "json", ("stage_workloads.json", "stage_students.json"), (("call", "stage", INPUT),)),
         Reader(
             "workload",
             "json",

@@ -118,8 +118,8 @@ def decisions(folder: Path, rows: int) -> Path:
     from clearsched.files import PROVENANCE_KEY
     from clearsched.problems import find_problem
 
-    told = {PROVENANCE_KEY: json.dumps({"problem": "dag_jobs"}).encode()}
-    schema = log_schema(find_problem("dag_jobs")).with_metadata(told)
+    told = {"problem": "dag_jobs", "expert": "fair", "facts": {}, "episodes": {"train": rows}}
+    schema = log_schema(find_problem("dag_jobs")).with_metadata({PROVENANCE_KEY: json.dumps(told).encode()})
     generator = np.random.default_rng(1)
     with pq.ParquetWriter(folder / "decisions.parquet", schema, compression="zstd") as writer:
         for first in range(0, rows, ROW_GROUP):

@@ -255,7 +255,7 @@ HEAD = """\
 
 Written by `make kill` (`tests/faults/kill.py`). Each command is killed with SIGKILL, with all its processes, at a
 random moment of its run, and run again in the same folder, a workflow after `snakemake --unlock`. Then all results are
-compared with those of a run that nobody disturbed, byte for byte, and the hidden files of unfinished writes are counted.
+compared with those of a run that nobody disturbed, byte for byte, and hidden files of unfinished writes are counted.
 Configuration: `tests/config/tiny.yaml`; `traces build` writes 200,000 jobs of `alibaba-like`.
 
 | command | kills | killed at | before it ended | equal bytes | unfinished files after the kill | after the rerun |

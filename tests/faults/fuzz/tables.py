@@ -47,7 +47,9 @@ def _values(table: pa.Table, rng: Random) -> pa.Table:
         where = rng.randrange(len(values))
         values[where] = _absurd(column.type, rng)
     try:
-        return table.set_column(at, pa.field(table.field(at).name, column.type), [pa.array(values, column.type)])
+        damaged = pa.array(values, column.type)
+        # A column that must have values keeps saying so, or that alone would be refused.
+        return table.set_column(at, table.field(at).with_nullable(damaged.null_count > 0), damaged)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         return table
 

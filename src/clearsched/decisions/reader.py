@@ -111,7 +111,7 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
     with _parquet(path) as file:
         try:
             found = provenance(file.schema_arrow.metadata)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise ClearschedError(f"{path}: its metadata is no JSON mapping; log the decisions again") from None
     for name, kind in TOLD.items():
         if not isinstance(found.get(name), kind):
@@ -126,7 +126,8 @@ def _parquet(path: str | Path) -> pq.ParquetFile:
     if not path.is_file():
         raise ClearschedError(f"{path}: no such file")
     try:
-        return pq.ParquetFile(path)
+        # In small buffers and without reading ahead, so that memory does not grow with the log.
+        return pq.ParquetFile(path, page_checksum_verification=True, buffer_size=1 << 18, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         raise ClearschedError(
             f"{path}: truncated or not a Parquet file ({str(error).splitlines()[0]}); log the decisions again"

@@ -37,8 +37,8 @@ PATCHES = """\
   do: prefer
   because: long waiters go first in a crowd
   priority: 1
-- when: job_work_total_s > 200
-  cap: 0.3
+- when: job_work_total_s > 100000
+  cap: 0.9
 """
 
 WORKLOAD = {

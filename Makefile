@@ -69,6 +69,16 @@ bench: install  ## time the simulator: a table, and scaling curves in results/be
 	@python benchmarks/table.py $(if $(PROFILES),--profiles $(PROFILES))
 	@python benchmarks/scaling.py $(if $(PROFILES),--profiles $(PROFILES))
 
+.PHONY: fuzz kill
+FUZZ_SECONDS ?= 600
+KILLS ?= 20
+
+fuzz: install-dev  ## damaged files for every reader, FUZZ_SECONDS=600 each; READERS="trace students" for some
+	@python -m tests.faults.fuzz --seconds $(FUZZ_SECONDS) $(foreach name,$(READERS),--reader $(name))
+
+kill: install-dev  ## kill each command KILLS=20 times, run it again, compare the bytes: docs/reliability-kills.md (hours)
+	@python tests/faults/kill.py --kills $(KILLS) --out docs/reliability-kills.md
+
 clean:  ## delete all results
 	rm -rf results .snakemake
 

@@ -286,7 +286,10 @@ def provenance(metadata: dict[bytes, bytes] | None) -> dict[str, Any]:
     Raises:
         ValueError: it is no JSON mapping.
     """
-    found = json.loads((metadata or {}).get(PROVENANCE_KEY, b"{}"))
+    try:
+        found = json.loads((metadata or {}).get(PROVENANCE_KEY, b"{}"))
+    except RecursionError:
+        raise ValueError("its metadata are nested too deeply") from None
     if not isinstance(found, dict):
         raise ValueError("its metadata is no mapping")
     return found

@@ -42,6 +42,7 @@ def print_table(title: str, lines: list[tuple[str, str]]) -> None:
     table.add_column(justify="right")
     for what, value in lines:
         table.add_row(what, value)
-    console = Console(highlight=False, soft_wrap=True)
+    # A path may hold what rich takes for markup, such as [/x].
+    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     console.print(title)
     console.print(table)

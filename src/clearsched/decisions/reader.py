@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,13 @@ import pyarrow.parquet as pq
 from clearsched.decisions.choices import Choices, join, take
 from clearsched.decisions.schema import log_features, log_schema
 from clearsched.errors import ClearschedError
-from clearsched.files import PROVENANCE_KEY
 from clearsched.problems.problem import Problem
+from clearsched.schemas import provenance
 
 BATCH_ROWS = 1 << 16
+
+TOLD = {"problem": str, "expert": str, "facts": dict, "episodes": dict}
+"""What the metadata of a log must hold."""
 
 
 def read_choices(
@@ -115,10 +117,15 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
         ClearschedError: the file is missing, truncated or no decision log.
     """
     with _parquet(path) as file:
-        metadata = json.loads((file.schema_arrow.metadata or {}).get(PROVENANCE_KEY, b"{}"))
-    if not isinstance(metadata, dict) or "problem" not in metadata:
-        raise ClearschedError(f"{path}: no decision log of this version (its metadata names no problem); log again")
-    found: dict[str, Any] = metadata
+        try:
+            found = provenance(file.schema_arrow.metadata)
+        except ValueError:
+            raise ClearschedError(f"{path}: its metadata is no JSON mapping; log the decisions again") from None
+    for name, kind in TOLD.items():
+        if not isinstance(found.get(name), kind):
+            raise ClearschedError(f"{path}: no decision log of this version (its metadata lack {name}); log again")
+    if not all(isinstance(count, int) for count in found["episodes"].values()):
+        raise ClearschedError(f"{path}: its metadata give no number of episodes; log the decisions again")
     return found
 
 
@@ -127,7 +134,8 @@ def _parquet(path: str | Path) -> pq.ParquetFile:
     if not path.is_file():
         raise ClearschedError(f"{path}: no such file")
     try:
-        return pq.ParquetFile(path)
+        # In small buffers and without reading ahead, so that memory does not grow with the log.
+        return pq.ParquetFile(path, page_checksum_verification=True, buffer_size=1 << 18, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         raise ClearschedError(
             f"{path}: truncated or not a Parquet file ({str(error).splitlines()[0]}); log the decisions again"

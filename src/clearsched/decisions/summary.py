@@ -43,7 +43,8 @@ def summarise(path: str | Path) -> dict[str, Any]:
             count["trivial"] += int(part.trivial.sum())
             count["kept"] += int(part.kept(rank).sum())
             count["none"] += int(part.is_none[part.chosen].sum())
-            low, high = np.minimum(low, real.min(0)), np.maximum(high, real.max(0))
+            low = np.minimum(low, real.min(0, initial=np.inf))  # a part may hold no candidate but none
+            high = np.maximum(high, real.max(0, initial=-np.inf))
             total += real.sum(0, dtype=np.float64)
             rows += len(real)
         for choice in level:
@@ -104,7 +105,7 @@ def describe(path: str | Path) -> str:
     for name, row in found["features"].items():
         ranges.add_row(name, row["unit"] or "-", *(f"{row[key]:,.4g}" for key in ("min", "mean", "max")))
     stream = io.StringIO()
-    console = Console(file=stream, width=120, no_color=True)
+    console = Console(file=stream, width=120, no_color=True, markup=False, emoji=False)
     console.print(counts)
     meanings = ["one answer: a single candidate, and none is no answer"]
     meanings += [f"kept local: {rank.keeps} is 1 for what was chosen"] if rank.keeps else []

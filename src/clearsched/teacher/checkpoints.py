@@ -22,6 +22,9 @@ FORMAT = 2
 
 SIZES = ("embedding", "hidden", "rounds")
 
+LARGE = 2**26
+"""Bytes of weights from which on a description is not believed without looking."""
+
 
 def save_checkpoint(
     path: Path, network: Any, problem: Problem, sizes: Mapping[str, int], facts: Mapping[str, Any]
@@ -58,7 +61,9 @@ def load_network(path: str | Path) -> tuple[Any, dict[str, Any]]:
     path = Path(path)
     description = read_json(path.with_suffix(".json"))
     sizes = _sizes(description, path.with_suffix(".json"))
-    network = _problem(description, path.with_suffix(".json")).network(sizes, bool(description.get("none")))
+    problem, none = _problem(description, path.with_suffix(".json")), bool(description.get("none"))
+    _check_claim(path, problem, sizes, none)
+    network = problem.network(sizes, none)
     _check_inputs(description, network.inputs, path.with_suffix(".json"))
     try:
         data = path.read_bytes()
@@ -118,6 +123,16 @@ def _sizes(description: Any, where: Path) -> dict[str, int]:
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
             raise ClearschedError(f"{where}: network.{name} is {value}: a whole number from 1 to 4096 expected")
     return {name: sizes[name] for name in SIZES}
+
+
+def _check_claim(path: Path, problem: Problem, sizes: Mapping[str, int], none: bool) -> None:
+    """Refuse sizes of a network that the file cannot hold, before they take memory and time."""
+    with torch.device("meta"):  # shapes without numbers
+        claimed = 4 * sum(weights.numel() for weights in problem.network(sizes, none).parameters())
+    if claimed > LARGE and path.is_file() and claimed > path.stat().st_size:
+        raise ClearschedError(
+            f"{path}: does not hold the weights that its JSON file describes ({claimed:,} bytes claimed)"
+        )
 
 
 def _problem(description: dict[str, Any], where: Path) -> Problem:

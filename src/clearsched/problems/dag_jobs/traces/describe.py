@@ -129,9 +129,9 @@ def print_description(values: dict[str, Any], name: str) -> None:
     from rich.console import Console
 
     # A pipe is no terminal of 80 columns: a table in a log is not folded.
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=132)
+        console = Console(highlight=False, width=132, markup=False, emoji=False)
     for table in tables_of(values, name):
         console.print(table)
         console.print()

@@ -13,7 +13,7 @@ SETTINGS = "settings of a stage or problem"
 FLOORS = (
     ("clearsched", "clearsched.registration"),
     ("clearsched.errors",),
-    ("clearsched.files", "clearsched.layout"),
+    ("clearsched.files", "clearsched.layout", "clearsched.arithmetic"),
     ("clearsched.imports",),
     ("clearsched.section",),
     ("clearsched.registry",),

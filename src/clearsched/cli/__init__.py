@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from clearsched import __version__
+from clearsched import __version__, arithmetic
 from clearsched.cli import (
     decisions,
     edge_cases,
@@ -72,6 +72,8 @@ def _options(
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
     try:
+        if not {"-h", "--help", "--version"} & set(sys.argv):
+            arithmetic.settle()
         app()
     except ClearschedError as error:
         print(f"clearsched: {error}", file=sys.stderr)

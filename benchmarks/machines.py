@@ -80,7 +80,7 @@ def run_all(folder: Path, known: Path | None) -> Iterator[tuple[str, list[str]]]
 def start(folder: Path, plan: Sequence[list[str]], known: Path | None, more: Mapping[str, str], emulator: str) -> dict:
     """Run commands in a process of its own; what differs, by command."""
     own = {name: value for name, value in os.environ.items() if name not in PORTABLE}
-    environment = {**own, **variables({SWITCH: os.environ.get(SWITCH, "native")}), **more, "PYTHONHASHSEED": "0"}
+    environment = {**own, **variables({SWITCH: os.environ.get(SWITCH, "")}), **more, "PYTHONHASHSEED": "0"}
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     python = [str(Path(sys.executable).resolve())] if emulator else [sys.executable]
     # Under an emulator the interpreter is told by which name it was called, so that it finds its environment.

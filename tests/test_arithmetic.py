@@ -19,31 +19,34 @@ from clearsched import arithmetic
 from clearsched.errors import ClearschedError
 
 ROOT = Path(__file__).parents[1]
+PORTABLE = {arithmetic.SWITCH: "portable"}
 amd64 = pytest.mark.skipif(platform.machine() not in arithmetic.AMD64, reason="the processor is no x86-64")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only there a process is replaced")
 
 
 def test_what_the_user_set_stays() -> None:
-    assert arithmetic.variables({}, "x86_64") == dict(arithmetic.PORTABLE)
-    own = {name: "own" for name in arithmetic.PORTABLE if name != arithmetic.LIBM}
+    assert arithmetic.variables(PORTABLE, "x86_64") == dict(arithmetic.PORTABLE)
+    own = PORTABLE | {name: "own" for name in arithmetic.PORTABLE if name != arithmetic.LIBM}
     assert set(arithmetic.variables(own, "x86_64")) == {arithmetic.LIBM}
     assert arithmetic.variables({arithmetic.LIBM: "glibc.cpu.hwcaps=-AVX2"} | own, "x86_64") == {}
-    joined = arithmetic.variables({arithmetic.LIBM: "glibc.malloc.check=1"}, "AMD64")[arithmetic.LIBM]
+    joined = arithmetic.variables(PORTABLE | {arithmetic.LIBM: "glibc.malloc.check=1"}, "AMD64")[arithmetic.LIBM]
     assert joined.split(":") == ["glibc.malloc.check=1", arithmetic.PORTABLE[arithmetic.LIBM]]
-    assert "NPY_DISABLE_CPU_FEATURES" not in arithmetic.variables({"NPY_ENABLE_CPU_FEATURES": "X86_V3"}, "x86_64")
+    assert "NPY_DISABLE_CPU_FEATURES" not in arithmetic.variables(
+        PORTABLE | {"NPY_ENABLE_CPU_FEATURES": "X86_V3"}, "x86_64"
+    )
 
 
-def test_it_can_be_switched_off_and_another_word_is_refused() -> None:
+def test_it_is_off_unless_asked_for_and_another_word_is_refused() -> None:
     assert arithmetic.variables({arithmetic.SWITCH: "native"}, "x86_64") == {}
-    assert arithmetic.variables({arithmetic.SWITCH: ""}, "x86_64") == dict(arithmetic.PORTABLE)
-    assert arithmetic.variables({}, "aarch64") == {}
+    assert arithmetic.variables({arithmetic.SWITCH: ""}, "x86_64") == arithmetic.variables({}, "x86_64") == {}
+    assert arithmetic.variables(PORTABLE, "aarch64") == {}
     with pytest.raises(ClearschedError, match=r"CLEARSCHED_ARITHMETIC: portable or native expected, not 'fast'"):
         arithmetic.variables({arithmetic.SWITCH: "fast"})
 
 
 def test_once_settled_there_is_nothing_to_add() -> None:
-    settled = arithmetic.variables({}, "x86_64")
-    assert arithmetic.variables(settled, "x86_64") == {}, "or a process would begin anew for ever"
+    settled = arithmetic.variables(PORTABLE, "x86_64")
+    assert arithmetic.variables(PORTABLE | settled, "x86_64") == {}, "or a process would begin anew for ever"
 
 
 def python(code: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -62,16 +65,17 @@ def test_the_command_line_begins_anew_once_with_its_arguments() -> None:
         "print(json.dumps([os.getpid(), sys.argv[1:], arithmetic.variables(os.environ)]), flush=True)\n"
         "arithmetic.settle(); print('settled')"
     )
-    answer = python(code, "a b", "--set=x")
+    answer = python(code, "a b", "--set=x", **PORTABLE)
     first, second, last = answer.stdout.splitlines()
     before, after = json.loads(first), json.loads(second)
     assert before[:2] == after[:2] and before[1] == ["a b", "--set=x"], "one process, the same arguments"
     assert before[2] and not after[2] and last == "settled"
-    assert len(python(code, CLEARSCHED_ARITHMETIC="native").stdout.splitlines()) == 2, "native: nothing begins anew"
+    assert len(python(code).stdout.splitlines()) == 2, "native: nothing begins anew"
 
 
 def test_a_program_that_uses_the_package_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numpy is loaded in this process: nothing is set, and above all it is not replaced."""
+    monkeypatch.setenv(arithmetic.SWITCH, "portable")
     for name in arithmetic.PORTABLE:
         monkeypatch.delenv(name, raising=False)
     before = dict(os.environ)
@@ -138,11 +142,12 @@ def test_other_instructions_give_other_bytes_and_the_settings_the_same() -> None
     native, less = digests(), {name: value for part in OTHERS.values() for name, value in part.items()}
     if not {"avx2", "fma"} <= flags():
         pytest.skip("this processor has no FMA to leave out")
-    other = digests(**less)
+    other = digests(**less, **PORTABLE)
     assert {name for name in native if native[name] != other[name]} == set(OTHERS)
-    settled = digests(**arithmetic.variables({}))
+    settings = PORTABLE | arithmetic.variables(PORTABLE)
+    settled = digests(**settings)
     fewer = f"{arithmetic.PORTABLE[arithmetic.LIBM]},-AVX2,-AVX512F,-AVX512VL,-AVX"
-    assert digests(**dict(arithmetic.variables({}), **{arithmetic.LIBM: fewer})) == settled == other
+    assert digests(**(settings | {arithmetic.LIBM: fewer})) == settled == other
 
 
 def flags() -> set[str]:

@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from clearsched.errors import ClearschedError
 
 SWITCH = "CLEARSCHED_ARITHMETIC"
-"""`portable` (the default): alike on every processor; `native`: as fast as the processor can."""
+"""`native` (the default): as fast as the processor can; `portable`: alike on every processor, a network's steps twice as
+long."""
 
 LIBM = "GLIBC_TUNABLES"
 
@@ -41,6 +42,18 @@ PORTABLE: Mapping[str, str] = {
 AMD64 = ("x86_64", "AMD64")
 
 
+def is_portable(given: Mapping[str, str]) -> bool:
+    """Whether an environment asks for the same bytes everywhere.
+
+    Raises:
+        ClearschedError: the switch has another value.
+    """
+    wanted = given.get(SWITCH) or "native"
+    if wanted not in ("portable", "native"):
+        raise ClearschedError(f"{SWITCH}: portable or native expected, not {wanted!r}")
+    return wanted == "portable"
+
+
 def variables(given: Mapping[str, str], machine: str | None = None) -> dict[str, str]:
     """What is to be added to an environment; nothing where it is native or the processor is no x86-64.
 
@@ -51,10 +64,7 @@ def variables(given: Mapping[str, str], machine: str | None = None) -> dict[str,
     Raises:
         ClearschedError: the switch has another value.
     """
-    wanted = given.get(SWITCH) or "portable"
-    if wanted not in ("portable", "native"):
-        raise ClearschedError(f"{SWITCH}: portable or native expected, not {wanted!r}")
-    if wanted == "native" or (machine or platform.machine()) not in AMD64:
+    if not is_portable(given) or (machine or platform.machine()) not in AMD64:
         return {}
     found = {name: value for name, value in PORTABLE.items() if name not in given}
     if "NPY_ENABLE_CPU_FEATURES" in given:

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from clearsched.errors import ClearschedError
 
 SWITCH = "CLEARSCHED_ARITHMETIC"
-"""`native` (the default): as fast as the processor can; `portable`: alike on every processor, a network's steps twice as
-long."""
+"""`native` (the default): as fast as the processor can; `portable`: alike on every processor, a network's steps twice
+as long."""
 
 LIBM = "GLIBC_TUNABLES"
 

@@ -301,6 +301,7 @@ def test_who_loses_and_who_strays_is_told_in_words() -> None:
     case = made_up(fair=fair_s, local_srpt=local_s, capped_srpt=capped_s, rule_list=[20.0, 21.0, 12.0, 31.0])
     text = render(problem, problem.measures[0], [case], Bootstrap(0, 0.95, 200))
     assert "* a case: rule list: 40 % above tuned capped SRPT" in text.replace(".0 %", " %")
+    assert "CI over episodes" in text and "worse with one training seed" in text and "loses" not in text
     assert "rule list: 2.00 times fair on its worst episode" in text
     assert "above tuned local SRPT" not in text
     fine = made_up(fair=fair_s, local_srpt=local_s, capped_srpt=capped_s, rule_list=[9.0, 17.0, 8.0, 25.0])

@@ -150,25 +150,41 @@ LABELS = ("teacher", "tuned capped SRPT")
 )
 def test_verdicts_say_who_wins(low: float, mean: float, high: float, outcome: str) -> None:
     interval = Interval(mean, low, high, 0.1, 30)
-    verdict = comparison.Verdict("teacher", "capped_srpt", LABELS, interval)
+    verdict = comparison.Verdict("teacher", "capped_srpt", LABELS, interval, over_seeds=interval)
     assert verdict.outcome == outcome
     assert str(verdict).startswith("teacher: ") and str(verdict).endswith(outcome)
-    other = comparison.Verdict("teacher", "capped_srpt", LABELS, interval, lower_is_better=False)
+    other = comparison.Verdict("teacher", "capped_srpt", LABELS, interval, lower_is_better=False, over_seeds=interval)
     assert other.outcome == {"wins": "loses", "loses": "wins"}.get(outcome, outcome)
+    assert (verdict.is_worse, other.is_worse) == (low > 0, high < 0)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("ends", [(0.2, 2.3), (-3.0, -1.0), (-0.5, 0.9), (np.nan, np.nan)])
+def test_who_was_trained_once_neither_wins_nor_loses(ends: tuple[float, float], lower: bool) -> None:
+    """The interval covers episodes only, so the sentence says so, whatever it comes to."""
+    verdict = comparison.Verdict("teacher", "fair", LABELS, Interval(sum(ends) / 2, *ends, 0.1, 30), "%", lower)
+    told = str(verdict)
+    assert "wins" not in told and "loses" not in told and told.endswith(" with one training seed")
+    assert ("CI over episodes" in told) == bool(np.isfinite(ends[0]))
+    assert verdict.is_worse == ((ends[0] > 0) if lower else (ends[1] < 0))
 
 
 @pytest.mark.parametrize(
     ("interval", "unit", "words"),
     [
-        ((1.3, 0.2, 2.3), "%", "1.3 % above tuned capped SRPT (95 % CI 0.2 to 2.3): loses"),
-        ((-2.0, -3.0, -1.0), "%", "2.0 % below tuned capped SRPT (95 % CI 1.0 to 3.0): wins"),
-        ((0.2, -0.5, 0.9), "s", "0.20 s above tuned capped SRPT (95 % CI -0.50 to +0.90): no difference shown"),
+        ((1.3, 0.2, 2.3), "%", "1.3 % above tuned capped SRPT (95 % CI over episodes 0.2 to 2.3): worse"),
+        ((-2.0, -3.0, -1.0), "%", "2.0 % below tuned capped SRPT (95 % CI over episodes 1.0 to 3.0): better"),
+        (
+            (0.2, -0.5, 0.9),
+            "s",
+            "0.20 s above tuned capped SRPT (95 % CI over episodes -0.50 to +0.90): no difference shown",
+        ),
         ((0.2, np.nan, np.nan), "", "0.20 above tuned capped SRPT (no 95 % CI: one episode): no difference shown"),
     ],
 )
 def test_verdict_in_words(interval: tuple[float, float, float], unit: str, words: str) -> None:
     verdict = comparison.Verdict("teacher", "capped_srpt", LABELS, Interval(*interval, 0.1, 30), unit)
-    assert str(verdict) == f"teacher: {words}"
+    assert str(verdict) == f"teacher: {words} with one training seed"
 
 
 def test_seeds_that_agree_leave_the_interval_over_episodes() -> None:
@@ -228,9 +244,10 @@ def test_no_win_is_stated_that_other_training_seeds_do_not_have() -> None:
     alike = of_seeds("teacher", list(base.objective - 1.0), list(base.objective - 1.1))
     alone = of_seeds("teacher", list(base.objective - 1.0))
     told = [comparison.verdict(DAG_JOBS, own, base, BOOTSTRAP, of) for of in (None, alone, alike, worse)]
-    assert [item.outcome for item in told] == ["wins", "wins", "wins", "no difference shown"]
-    assert "over 3 training seeds +0.2, -" in str(told[3]) and "over" not in str(told[1])
-    assert "; over 2 training seeds -1." in str(told[2]) and str(told[2]).endswith("1.0 to 1.1): wins")
+    once = "better with one training seed"
+    assert [item.outcome for item in told] == [once, once, "wins", "no difference shown"]
+    assert "over 3 training seeds and episodes +0.2, -" in str(told[3]) and "seeds" not in str(told[1])
+    assert "; over 2 training seeds and episodes -1." in str(told[2]) and str(told[2]).endswith("1.0 to 1.1): wins")
 
 
 def test_seeds_have_rows_and_a_table_of_their_own() -> None:
@@ -339,6 +356,9 @@ def shop_runs() -> list[rollouts.Rollout]:
     ]
 
 
+ONCE = {"teacher": "better", "rule_list": "worse"}
+
+
 def test_where_more_is_better_the_largest_comes_first_and_wins() -> None:
     runs = shop_runs()
     table = comparison.compare(SHOP, runs, "first", BOOTSTRAP)
@@ -351,7 +371,7 @@ def test_where_more_is_better_the_largest_comes_first_and_wins() -> None:
     assert by_place["late_share", "teacher"]["worst"] == 0.2
     assert by_place["late_share", "large"]["difference_percent"] is None, "the reference is never late"
     outcomes = {item.policy: item.outcome for item in comparison.verdicts(SHOP, runs, "first", BOOTSTRAP)}
-    assert outcomes == {"teacher": "wins", "rule_list": "loses"}
+    assert outcomes == {name: f"{word} with one training seed" for name, word in ONCE.items()}
 
 
 def test_against_a_mean_of_zero_differences_have_the_unit_of_the_objective() -> None:
@@ -399,7 +419,7 @@ policy             worst (s)  p99 JCT (s)  parked (%)  stall (s)
 teacher                11.50         1.50        2.50      0.250
 tuned capped SRPT      12.00         1.50        2.50      0.250
 
-* teacher: 6.8 % below tuned capped SRPT (95 % CI 4.5 to 9.1): wins
+* teacher: 6.8 % below tuned capped SRPT (95 % CI over episodes 4.5 to 9.1): better with one training seed
 
 Fidelity to the teacher on its logged held-out decisions with two answers or more (kept local: the freed executor
 stays on its job). First: the student's first choice is the teacher's. Error: mean distance of the limits

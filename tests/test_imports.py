@@ -14,7 +14,7 @@ FLOORS = (
     ("clearsched", "clearsched.registration"),
     ("clearsched.errors",),
     ("clearsched.documents", "clearsched.temporary"),
-    ("clearsched.files", "clearsched.layout"),
+    ("clearsched.files", "clearsched.layout", "clearsched.arithmetic"),
     ("clearsched.imports",),
     ("clearsched.section",),
     ("clearsched.registry",),

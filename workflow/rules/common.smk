@@ -8,6 +8,7 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
+from clearsched.arithmetic import variables
 from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
@@ -20,18 +21,6 @@ from clearsched.workflow import caption, code_of_rule, figures_compared, figures
 min_version("9.14")
 
 
-# The commands come from the environment that Snakemake runs in, activated or not.
-#
-# One thread a process in the linear algebra libraries, whatever a rule's threads: sums must not depend on the number of
-# cores, and oversubscribed cores made inference many times slower. A rule's threads go to the compiled simulator, which
-# gives an episode to a thread; its results do not depend on their number. Snakemake sets OMP_NUM_THREADS to them.
-shell.prefix(
-    f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
-    " NUMBA_NUM_THREADS=$OMP_NUM_THREADS"
-    " OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0; "
-)
-
-
 def or_exit(check, *arguments):
     """Call `check`; a user's mistake ends Snakemake with one line on stderr and exit code 2, before anything runs."""
     try:
@@ -39,6 +28,20 @@ def or_exit(check, *arguments):
     except ClearschedError as error:
         print(f"clearsched: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+# The commands come from the environment that Snakemake runs in, activated or not.
+#
+# One thread a process in the linear algebra libraries, whatever a rule's threads: sums must not depend on the number of
+# cores, and oversubscribed cores made inference many times slower. A rule's threads go to the compiled simulator, which
+# gives an episode to a thread; its results do not depend on their number. Snakemake sets OMP_NUM_THREADS to them. Nor
+# must sums depend on the processor: see clearsched.arithmetic.
+ARITHMETIC = " ".join(f"{name}={shlex.quote(value)}" for name, value in or_exit(variables, os.environ).items())
+shell.prefix(
+    f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
+    " NUMBA_NUM_THREADS=$OMP_NUM_THREADS"
+    f" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0 {ARITHMETIC}; "
+)
 
 
 def code_of(rule):

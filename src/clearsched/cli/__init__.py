@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from clearsched import __version__
+from clearsched import __version__, arithmetic
 from clearsched.cli import (
     decisions,
     edge_cases,
@@ -81,6 +81,8 @@ def main() -> None:
     code: Any = 0
     failed: OSError | None = None
     try:
+        if not {"-h", "--help", "--version"} & set(sys.argv):
+            arithmetic.settle()
         app()
     except SystemExit as stop:
         code = 0 if isinstance(stop.__context__, BrokenPipeError) else stop.code  # typer makes it 1

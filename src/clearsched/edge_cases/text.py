@@ -85,7 +85,7 @@ def _sentences(problem: Problem, objective: Measure, cases: Sequence[Case], boot
         f"* {case.label}: {verdict}"
         for case in cases
         for verdict in verdicts_of(problem, objective, case, bootstrap)
-        if verdict.outcome == "loses"
+        if verdict.is_worse
     ]
     if not found and any(row["kind"] in LEARNED for row in cases[0].of(objective)):
         others = dict.fromkeys((cases[0].of(objective)[0]["reference"], *problem.yardsticks))

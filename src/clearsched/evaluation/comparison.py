@@ -55,27 +55,37 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """`wins` or `loses` where every interval is whole on one side of 0, else `no difference shown`."""
+        """`wins` or `loses` where the intervals over episodes and over training seeds are whole on one side of 0.
+
+        With one training seed `better` or `worse`, and the sentence itself says so: trained again, it may turn. Where
+        an interval holds 0, `no difference shown`.
+        """
+        words = ("wins", "loses", "") if self.over_seeds else ("better", "worse", " with one training seed")
         told = [self.difference, *([self.over_seeds] if self.over_seeds else [])]
-        if all(interval.high < 0 for interval in told):
-            return "wins" if self.lower_is_better else "loses"
-        if all(interval.low > 0 for interval in told):
-            return "loses" if self.lower_is_better else "wins"
-        return "no difference shown"
+        below, above = (all(interval.high < 0 for interval in told), all(interval.low > 0 for interval in told))
+        if not (below or above):
+            return f"no difference shown{words[2]}"
+        return (words[0] if below == self.lower_is_better else words[1]) + words[2]
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether every interval there is says that it is worse."""
+        return self.outcome.startswith(("loses", "worse"))
 
     def __str__(self) -> str:
-        """For example "teacher: 1.3 % above tuned capped SRPT (95 % CI 0.2 to 2.3): loses"."""
+        """For example "teacher: 1.3 % above SRPT (95 % CI over episodes 0.2 to 2.3): worse with one training seed"."""
         mean, low, high = self.difference.mean, self.difference.low, self.difference.high
         own, other = self.labels
         if self.policy == self.reference:
             return f"{own}: the reference itself"
         digits = 1 if abs(mean) >= 1 else 2
         level = f"{100 * self.confidence:g} % CI"
-        interval = f"{level} {_ends(low, high, digits)}" if np.isfinite(low + high) else f"no {level}: one episode"
+        told = f"{level} over episodes {_ends(low, high, digits)}"
+        interval = told if np.isfinite(low + high) else f"no {level}: one episode"
         seeds = self.over_seeds
         if seeds:
             over = _ends(seeds.low, seeds.high, digits) if np.isfinite(seeds.low + seeds.high) else "one episode"
-            interval += f"; over {seeds.count} training seeds {seeds.mean:+.{digits}f}, {over}"
+            interval += f"; over {seeds.count} training seeds and episodes {seeds.mean:+.{digits}f}, {over}"
         distance = " ".join([f"{abs(mean):.{digits}f}", *([self.unit] if self.unit else [])])
         return f"{own}: {distance} {'above' if mean > 0 else 'below'} {other} ({interval}): {self.outcome}"
 

@@ -20,6 +20,7 @@ from torch import Tensor
 from clearsched.problems.problem import NONE, Answers, Compiled, Episode, Instance
 from clearsched.teacher.choices import column_of, entropy, row_of
 from clearsched.teacher.devices import encode, tensor
+from clearsched.teacher.optimisers import adam
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.resuming import (
     Snapshot,
@@ -111,7 +112,7 @@ class Cloning:
         self._drivers: list[dict[str, Tensor]] = []  # weights that scheduled rounds 1, 2, ...
         self._seeds: list[int] = []  # of their draws
         self._examples: Examples | None = None
-        self._optimiser = torch.optim.Adam(network.parameters(), lr=params.learning_rate)
+        self._optimiser = adam(network, params.learning_rate)
 
     @property
     def episodes(self) -> int:
@@ -163,7 +164,7 @@ class Cloning:
             assert self._examples is not None
             sample = self.generator.permutation(len(self._examples))[:SAMPLE]
             self.network.normalise_like(encode(self.network, self._examples.observation.take(sample)))
-        self._optimiser = torch.optim.Adam(self.network.parameters(), lr=self.params.learning_rate)
+        self._optimiser = adam(self.network, self.params.learning_rate)
 
     def _see_again(self) -> None:
         """The examples of all rounds that have begun."""

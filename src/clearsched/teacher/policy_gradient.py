@@ -18,6 +18,7 @@ from clearsched.problems.problem import Compiled, Episode, Instance
 from clearsched.teacher.choices import entropy
 from clearsched.teacher.devices import encode
 from clearsched.teacher.imitation import SAMPLE
+from clearsched.teacher.optimisers import adam
 from clearsched.teacher.resuming import Snapshot, copy_of, optimiser_tensors, prefixed, restore_optimiser, under
 from clearsched.teacher.sampling import Scope, collect
 from clearsched.teacher.settings import ImproveParams
@@ -71,7 +72,7 @@ class Improving:
         self.average: dict[str, Tensor] = {}
         self._scale_s, self._expert = scale_s, expert
         self._order: list[int] = []
-        self._optimiser = torch.optim.Adam(network.parameters(), lr=params.learning_rate)
+        self._optimiser = adam(network, params.learning_rate)
         self.begin()
 
     def begin(self) -> None:

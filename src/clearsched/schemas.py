@@ -280,6 +280,11 @@ def read_table(path: str | Path, schema: pa.Schema) -> tuple[pa.Table, dict[str,
         raise ClearschedError(f"{path}: truncated or not a Parquet file ({reason}); build it again") from None
 
 
+def _few(names: list[str]) -> list[str]:
+    """The first of some names that a file has, of which each may be long."""
+    return [*(name[:40] for name in names[:5]), *["..."][: len(names) > 5]]
+
+
 def provenance(metadata: dict[bytes, bytes] | None) -> dict[str, Any]:
     """What a file tells of how it was made, out of the key-value metadata of the file (Parquet) or schema (Arrow).
 
@@ -310,7 +315,7 @@ def conform(table: pa.Table, schema: pa.Schema, where: str, first_row: int = 0) 
     unknown = [name for name in table.schema.names if name not in schema.names]
     if missing or unknown:
         raise ClearschedError(
-            f"{where}: columns do not fit the schema: missing {missing or 'none'}, unknown {unknown or 'none'}"
+            f"{where}: columns do not fit the schema: missing {missing or 'none'}, unknown {_few(unknown) or 'none'}"
         )
     columns = []
     for expected in schema:

@@ -19,6 +19,7 @@ from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_pr
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces.storage import read_profiles
+from clearsched.problems.dag_jobs.workloads.facts import check_facts, check_rows
 from clearsched.problems.dag_jobs.workloads.giants import with_giants
 from clearsched.schemas import read_table
 
@@ -73,12 +74,11 @@ def read_workloads(path: str | Path) -> Workloads:
     """Read a file written by `build`.
 
     Raises:
-        ClearschedError: missing, truncated or of another schema.
+        ClearschedError: missing, truncated or of another schema, or it says what cannot be.
     """
     table, settings = read_table(path, WORKLOADS)
-    for name in ("num_executors", "semantics", "objective"):
-        if name not in settings:
-            raise ClearschedError(f"{path}: its metadata lacks {name}; build it again")
+    check_facts(settings, Path(path))
+    check_rows(table, Path(path))
     return Workloads(table, settings)
 
 

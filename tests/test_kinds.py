@@ -197,8 +197,8 @@ def test_text_json_and_loop_agree(case: Any, students: Any, tmp_path: Any) -> No
         none=student.none,
     )
     assert len(choices.chosen) == RANDOM_DECISIONS
-    told = again.scores(choices.features)
-    np.testing.assert_array_equal(told, student.scores(choices.features))
+    told = again.scores(choices.features, choices.starts)
+    np.testing.assert_array_equal(told, student.scores(choices.features, choices.starts))
     answers = rank_answers(again, choices)
     inside = looped(again, choices, told)
     np.testing.assert_array_equal(inside, answers)

@@ -490,7 +490,7 @@ def test_a_broken_file_is_told_in_one_line(fitted, tmp_path, change, message):
         ({"left": [1, 0]}, "unequal length"),
         ({"left": [0, 0, 0]}, "left child is no later node"),
         ({"threshold": [float("nan"), 0, 0]}, "not finite"),
-        ({"value": ["a", 0, 0]}, "needs the lists"),
+        ({"value": ["a", 0, 0]}, "not finite, or no number"),
     ],
 )
 def test_a_broken_tree_is_told_in_one_line(fitted, tmp_path, tree, message):

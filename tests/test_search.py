@@ -194,7 +194,7 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
 
 def test_a_search_in_which_nothing_runs_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     instance, episodes, _ = one_machine()
-    infinite = {"weights": {"job_work_left_s": 1e308, "job_tasks_left": 1e308}}
+    infinite = {"cap_terms": [{"times": 1e30, "job_executors": -30}]}
     monkeypatch.setattr(
         weights_module.Weights,
         "scorers",

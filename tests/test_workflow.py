@@ -84,7 +84,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-OF_EVALUATION = {f"figures_draw_{name}" for name in ("jct_by_policy", "jct_cdf", "gantt")}
+OF_EVALUATION = {f"figures_draw_{name}" for name in ("jct_by_policy", "jct_cdf", "gantt", "students_kinds")}
 FIGURES = {*OF_EVALUATION, "figures_draw_learning_curve", "figures_draw_rules"}
 OF_TRACE = {f"figures_draw_{name}" for name in ("dag_gallery", "job_sizes", "arrivals")}
 FITS = {f"students_fit_{name}" for name in defaults().students.names}

@@ -109,8 +109,9 @@ class Loader(yaml.SafeLoader):
         before, is_alias = self._nodes, self.check_event(yaml.AliasEvent)
         mark = self.peek_event().start_mark
         node = super().compose_node(parent, index)
-        # Inside itself an anchor has no size; the constructor refuses it.
-        self._nodes += self._sizes.get(id(node), 1) if is_alias else 1
+        if is_alias and id(node) not in self._sizes:
+            raise yaml.constructor.ConstructorError(None, None, "an anchor stands inside itself", mark)
+        self._nodes += self._sizes[id(node)] if is_alias else 1
         if self._nodes > MOST_NODES:
             problem = f"over {MOST_NODES:,} values, each anchor counted as often as it is used"
             raise yaml.constructor.ConstructorError(None, None, problem, mark)

@@ -132,6 +132,17 @@ def unwritten() -> OSError | None:
     return None
 
 
+LONGEST_LINE = 1200
+"""Characters of an error."""
+
+
 def one_line(text: str) -> str:
-    """The text without line breaks and control characters, which the name of a file may have."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    """The text without line breaks and control characters, which the name of a file may have, and not too long to read.
+
+    A value of a broken file may be quoted in it: what comes first and last is kept.
+    """
+    shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text[: 2 * LONGEST_LINE])
+    if len(shown) <= LONGEST_LINE and len(text) <= 2 * LONGEST_LINE:
+        return shown
+    end = "".join(char for char in text[-LONGEST_LINE // 4 :] if char.isprintable())
+    return f"{shown[: LONGEST_LINE // 2]} ... {end}"

@@ -102,6 +102,7 @@ class PointSum(Scorer):
         """Ties are of a choice among candidates."""
         if self.ties:
             check_ties(choice, where)
+        super().check(choice, where)
 
     def pieces(self) -> list[Piece]:
         """Entries and ties."""

@@ -145,17 +145,23 @@ class IntegerScoreParams(DistilledParams):
 class PairwiseForestParams(DistilledParams):
     """The forest over pairs of candidates."""
 
-    features: int = Field(24, ge=1, description="features that it may ask for, at most")
+    features: int = Field(24, ge=1, le=10_000, description="features that it may ask for, at most")
     trees: int = Field(15, ge=1, le=1000, description="trees")
     depth: int = Field(9, ge=1, le=20, description="levels of questions in a tree, at most")
     pairs: int = Field(
-        8, ge=1, description="other candidates that the teacher's choice is compared with, at most, drawn a decision"
+        8,
+        ge=1,
+        le=1000,
+        description="other candidates, at most, that the teacher's choice is held against, drawn a decision",
     )
     ask: Literal["difference", "rows", "both"] = Field(
         "both", description="what a question may be about: the difference of two candidates, each of the two, or both"
     )
     opponents: int = Field(
-        32, ge=1, description="others that a candidate is held against when it schedules, at most, evenly taken"
+        32,
+        ge=1,
+        le=1000,
+        description="others, at most, that a candidate is held against when it schedules, evenly taken",
     )
 
 

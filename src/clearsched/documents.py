@@ -110,7 +110,8 @@ class Loader(yaml.SafeLoader):
         mark = self.peek_event().start_mark
         node = super().compose_node(parent, index)
         if is_alias and id(node) not in self._sizes:
-            raise yaml.constructor.ConstructorError(None, None, "not a tree of settings: an anchor stands inside itself", mark)
+            problem = "not a tree of settings: an anchor stands inside itself"
+            raise yaml.constructor.ConstructorError(None, None, problem, mark)
         self._nodes += self._sizes[id(node)] if is_alias else 1
         if self._nodes > MOST_NODES:
             problem = f"over {MOST_NODES:,} values, each anchor counted as often as it is used"

@@ -283,15 +283,15 @@ def test_restarts_of_a_searched_policy_are_its_training_seeds(tmp_path: Path) ->
         {"seed": 5, "validation": 1.0, "scorers": own},
     ]
     policy = searched_policy(tmp_path, restarts)
-    found = seeds.trained_searched(policy)
+    found = seeds.trained_scored(policy)
     assert [(one.seed, one.chosen) for one in found] == [(3, False), (4, True), (5, False)]
     assert found[0].policy.scorers["limit"].to_json() != policy.scorers["limit"].to_json()  # type: ignore[attr-defined]
-    assert seeds.trained_searched(searched_policy(tmp_path, [])) == []
+    assert seeds.trained_scored(searched_policy(tmp_path, [])) == []
     broken = searched_policy(tmp_path, [{"seed": 3, "scorers": {"stage": {"job_tusks": 1.0}, "limit": 1.0}}])
     with pytest.raises(ClearschedError, match=r"restarts\[0\]: stage: unknown feature 'job_tusks'"):
-        seeds.trained_searched(broken)
+        seeds.trained_scored(broken)
     with pytest.raises(ClearschedError, match=r"restarts\[0\]: an object with a seed"):
-        seeds.trained_searched(searched_policy(tmp_path, [{"validation": 1.0}]))
+        seeds.trained_scored(searched_policy(tmp_path, [{"validation": 1.0}]))
 
 
 def test_a_policy_of_one_seed_stands_for_itself_and_heuristics_have_none() -> None:

@@ -21,6 +21,7 @@ from clearsched.decisions.choices import Choices, take
 from clearsched.decisions.experts import load_expert
 from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.seeds import trained_scored
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES, NUM_FEATURES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
@@ -43,6 +44,7 @@ from clearsched.students.mining import Mined
 from clearsched.students.neighbours import neighbours
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.sampling import importance, sampled
+from clearsched.students.seeds import best_of_seeds, seeded
 from clearsched.students.settings import (
     BoostedTreesParams,
     LimitCapsParams,
@@ -817,3 +819,22 @@ def test_sizes_are_those_of_the_kind_or_of_params():
 @pytest.mark.parametrize("kind", [kind.name for kind in STUDENTS.values() if kind.size])
 def test_every_size_is_a_setting(kind):
     assert STUDENTS[kind].size in STUDENTS[kind].settings.model_fields
+
+
+def test_the_best_training_seed_is_kept_with_the_others(fitted):
+    student, bench = load_policy(fitted.folder / "rule_list.json"), fitted.task.bench
+    others = [replace(student, none=not student.none), student, student]
+    told: list[str] = []
+    kept, cost = best_of_seeds(lambda seed: (others[seed], [3.0, 1.0, 2.0][seed]), 3, bench, told.append)
+    assert cost == 1.0 and kept.none == student.none and "training seed 1 of 3" in told[0]
+    assert [(each["seed"], each["unseen"]) for each in kept.evidence["restarts"]] == [(0, 3.0), (1, 1.0), (2, 2.0)]
+    trained = trained_scored(kept)
+    assert [one.chosen for one in trained] == [False, True, False]
+    assert trained[0].policy.none != student.none  # type: ignore[attr-defined]
+
+
+def test_one_training_seed_is_the_student_itself_and_the_params_seed(fitted):
+    student = load_policy(fitted.folder / "rule_list.json")
+    assert best_of_seeds(lambda seed: (student, 2.0), 1, fitted.task.bench, print) == (student, 2.0)
+    task = fitted.task
+    assert seeded(task, 0) is task and [seeded(task, seed).seed - task.seed for seed in (1, 2)] == [1, 2]

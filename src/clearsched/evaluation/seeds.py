@@ -55,8 +55,10 @@ class SeedRuns:
     objective: np.ndarray
 
 
-def trained_searched(policy: ScoredPolicy) -> list[Trained]:
-    """The restarts that a searched policy's file keeps, each with its scorers; none where it keeps none.
+def trained_scored(policy: ScoredPolicy) -> list[Trained]:
+    """The restarts that the file of a searched policy or student keeps, each with its scorers; none where it has none.
+
+    Patches and guard are a person's: each restart has those of the policy.
 
     Raises:
         ClearschedError: a restart is malformed.
@@ -66,7 +68,7 @@ def trained_searched(policy: ScoredPolicy) -> list[Trained]:
     for number, restart in enumerate(policy.evidence.get("restarts") or ()):
         where = f"{policy.where}: restarts[{number}]"
         if not isinstance(restart, Mapping) or not isinstance(restart.get("seed"), int):
-            raise ClearschedError(f"{where}: an object with a seed, a whole number, expected; search again")
+            raise ClearschedError(f"{where}: an object with a seed, a whole number, expected; search or fit again")
         scorers = restart.get("scorers")
         if scorers is None:
             continue
@@ -79,7 +81,9 @@ def trained_searched(policy: ScoredPolicy) -> list[Trained]:
             for choice in policy.problem.choices
         }
         same = {name: scorer.to_json() for name, scorer in read.items()} == own
-        found.append(Trained(restart["seed"], same, replace(policy, scorers=read, where=where)))
+        none = bool(restart.get("none", policy.none))
+        one = replace(policy, scorers=read, none=none, where=where)
+        found.append(Trained(restart["seed"], same and none == policy.none, one))
     # Two seeds may end in the same policy: one of them is told as chosen.
     first = next((number for number, one in enumerate(found) if one.chosen), None)
     return [one._replace(chosen=number == first) for number, one in enumerate(found)]
@@ -136,7 +140,7 @@ def trained_of(
     found: dict[str, list[Trained]] = {}
     for policy in policies:
         if isinstance(policy, ScoredPolicy):
-            found[policy.name] = trained_searched(policy)
+            found[policy.name] = trained_scored(policy)
         elif policy.kind == "teacher":
             found[policy.name] = trained_teachers(problem, policy, teacher, teacher_seeds, mode)
     return found

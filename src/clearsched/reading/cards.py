@@ -225,7 +225,8 @@ def weaknesses(material: Material) -> Iterator[str]:
     for row in real:
         yield f"Of the real choices of {row['choice']} it answers {100 * row['top1']:.0f} % as its teacher."
     yield from _unsure(material)
-    yield "One seed of training: how much another seed would differ is not measured here."
+    if len(material.policy.evidence.get("restarts") or ()) < 2:
+        yield "One seed of training: how much another seed would differ is not measured here."
 
 
 def _unsure(material: Material) -> Iterator[str]:

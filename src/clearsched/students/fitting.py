@@ -28,13 +28,24 @@ from clearsched.students.guarding import guarded
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.patching import laid_on, of_params
 from clearsched.students.refining import refine
+from clearsched.students.seeds import best_of_seeds, seeded
 from clearsched.students.sizes import resized, sizes_of
 from clearsched.students.task import Task
 
 TRIAL_EPISODES = 32
 """Training episodes on which the variants of a fit are compared in closed loop, at most; streams are joined."""
 
-SHARED = ("limit_tree", "limit_caps", "dagger_rounds", "dagger_episodes", "sampling", "refine", "pareto", "pick")
+SHARED = (
+    "limit_tree",
+    "limit_caps",
+    "seeds",
+    "dagger_rounds",
+    "dagger_episodes",
+    "sampling",
+    "refine",
+    "pareto",
+    "pick",
+)
 """What a fit reads of the section `students` beside the section of its kind."""
 
 DIGITS = 6
@@ -69,7 +80,9 @@ def fit_one(
     shutil.rmtree(visits, ignore_errors=True)  # an earlier fit may have had more rounds
     make_folder(visits)
     sizes = [size] if size else sizes_of(params.students, kind)
-    student = picked(task, sizes, partial(fit_size, task, expert=expert, episodes=later, visits=visits, by=by))
+    seeds = 1 if size else params.students.seeds  # of a size that was asked for, one of many
+    fit = partial(fit_size, task, expert=expert, episodes=later, visits=visits, by=by, seeds=seeds)
+    student = picked(task, sizes, fit)
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
@@ -98,9 +111,11 @@ def picked(
 
 
 def fit_size(
-    task: Task, size: int | None, expert: Any, episodes: Sequence[Episode], visits: Path, by: str = ""
+    task: Task, size: int | None, expert: Any, episodes: Sequence[Episode], visits: Path, by: str = "", seeds: int = 1
 ) -> tuple[ScoredPolicy, float]:
     """The student of a size, told by the setting `by`, and its cost on the episodes that it was chosen on.
+
+    The best of so many training seeds; its file keeps them all.
 
     Raises:
         ClearschedError: the kind has no size, or not this one.
@@ -108,7 +123,12 @@ def fit_size(
     learn: Learn = load(f"{STUDENTS[task.name].module}:learn")
     task = replace(task, settings=resized(task.name, task.settings, size, by))
     folder = visits if size is None else visits / f"size={size}"
-    student, cost = refined(task, distilled(task, learn, expert, episodes, folder))
+
+    def fit(seed: int) -> tuple[ScoredPolicy, float]:
+        own = seeded(task, seed)
+        return refined(own, distilled(own, learn, expert, episodes, folder / f"seed={seed}" if seeds > 1 else folder))
+
+    student, cost = best_of_seeds(fit, seeds, task.bench, partial(_tell, task))
     name = by or STUDENTS[task.name].size
     told = {"size": getattr(task.settings, name)} | ({"size_by": by} if by else {}) if name else {}
     return replace(student, evidence={**student.evidence, **told}), cost

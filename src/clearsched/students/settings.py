@@ -274,6 +274,13 @@ class StudentsParams(Section):
         description="also fit the control of a student that is refined: the same search without a teacher, so that "
         "tables say what the teacher added",
     )
+    seeds: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="fits of each student with other random numbers; the best on unseen episodes is kept, intervals "
+        "over training seeds cover all of them",
+    )
     dagger_rounds: int = Field(
         1, ge=0, le=20, description="rounds in which students run, the teacher answers, and they are fitted again"
     )

@@ -274,7 +274,7 @@ def around(task: Task) -> Around:
         runs = [policy.run(instance, episodes) for policy in policies]
         return np.array([[run.measures["jct_s"] for run in each] for each in runs])
 
-    return Around("stage", costs, task.bench.train, features, 4)
+    return Around("stage", costs, task.bench.train, task.bench.train, features, 4)
 
 
 def test_a_step_to_what_is_not_safe_is_not_taken(seen: Choices) -> None:

@@ -19,6 +19,7 @@ from clearsched.problems.problem import Episode
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
+from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.ties import MOST
 from clearsched.students.assembly import numbered
 from clearsched.students.level_structures import LevelSpace, level_structures
@@ -28,7 +29,10 @@ from clearsched.students.rounding import Columns
 QUANTILES = (0.2, 0.5, 0.8)
 """Of a feature's values among the candidates: the thresholds that are tried for a further condition."""
 
-HEATS = ((1 / 96, 96), (1 / 24, 24), (1 / 6, 4))
+SCREEN, SCREENED = 1 / 384, 192
+"""After such a share of the training episodes, single ones, so many options go on to the heats on joined ones."""
+
+HEATS = ((1 / 96, 48), (1 / 24, 12), (1 / 6, 3))
 """After such a share of the episodes so many options go on; the last of them run all."""
 
 SHAPES = 3
@@ -60,6 +64,7 @@ class Around(NamedTuple):
     choice: str  # the choice among candidates
     costs: Costs  # runs policies
     train: Sequence[Episode]  # episodes to compare on
+    single: Sequence[Episode]  # those that they are joined from: the first of them leave out what is worse at once
     features: np.ndarray  # float32[n, F] of candidates, to tell thresholds by
     max_rules: int  # of a list
     max_ties: int = 0  # of a list: they change where it may have some
@@ -84,11 +89,10 @@ def restructured(
             worse, since their numbers are searched before they are judged.
         tried: shapes that are left out.
     """
-    options = _options(student, around)
+    own = around.costs([student], around.train)[0].mean()
+    options, means = _compared(student, around, own, count + len(tried))
     if not options:
         return []
-    own = around.costs([student], around.train)[0].mean()
-    options, means = halved(options, around.costs, around.train, count + len(tried))
     more = [_size(option) - _size(student) for option in options]
     found = means + GAIN * abs(own) * np.maximum(more, 0)
     bar = own + SLACK * abs(own) * (count > 1)
@@ -100,6 +104,35 @@ def restructured(
         if shape not in shapes and shape not in tried and is_safe(options[place]):
             shapes[shape] = options[place]
     return list(shapes.values())
+
+
+def _compared(student: ScoredPolicy, around: Around, own: float, count: int) -> tuple[list[ScoredPolicy], np.ndarray]:
+    """The best options of each choice, and the best of two choices at once; float64[options]: their mean costs.
+
+    What is better for the rules mostly is so with another limit too: two steps for the price of one round.
+
+    Args:
+        student: whose structure changes.
+        around: what they are compared by.
+        own: mean cost of the student.
+        count: options wanted, at least.
+    """
+    found: list[ScoredPolicy] = []
+    means = np.empty(0)
+    better: list[list[ScoredPolicy]] = []
+    for options in _options(student, around).values():
+        left, costs = halved(screened(options, around.costs, around.single), around.costs, around.train, count)
+        order = np.argsort(costs, kind="stable").tolist()
+        better.append([left[place] for place in order if costs[place] < own])
+        found, means = found + left, np.append(means, costs)
+    if len(better) == 2:
+        level = around.level_choice
+        both = [
+            replace(first, scorers={**first.scorers, level: second.scorers[level]})
+            for first, second in zip(*better, strict=False)
+        ][:count]
+        found, means = found + both, np.append(means, around.costs(both, around.train).mean(axis=1))
+    return found, means
 
 
 def shape_of(policy: ScoredPolicy) -> str:
@@ -117,7 +150,7 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
     Told by a few episodes: what matters is that it is safe, and refinement goes on from there.
     """
     options = [replace(student, none=False)] if student.none else []
-    options += _options(student, around)
+    options += [option for of_choice in _options(student, around).values() for option in of_choice]
     if not options:
         return None
     few = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]
@@ -125,18 +158,20 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
     return next((options[place] for place in order if is_safe(options[place])), None)
 
 
-def _options(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
-    """The student with each structure next to its own."""
-    found = []
+def _options(student: ScoredPolicy, around: Around) -> dict[str, list[ScoredPolicy]]:
+    """The student with each structure next to its own, by the choice whose scorer is another."""
+    found: dict[str, list[Scorer]] = {}
     rules = student.scorers[around.choice]
     if isinstance(rules, RuleList):
         options = structures(rules, around.features, around.max_rules, student.none)
-        options += other_ties(rules, around.max_ties)
-        found = [replace(student, scorers={**student.scorers, around.choice: option}) for option in options]
+        found[around.choice] = [*options, *other_ties(rules, around.max_ties)]
     if around.level is not None:
-        levels = level_structures(student.scorers[around.level_choice], around.level)
-        found += [replace(student, scorers={**student.scorers, around.level_choice: level}) for level in levels]
-    return found
+        found[around.level_choice] = level_structures(student.scorers[around.level_choice], around.level)
+    return {
+        choice: [replace(student, scorers={**student.scorers, choice: scorer}) for scorer in scorers]
+        for choice, scorers in found.items()
+        if scorers
+    }
 
 
 def other_ties(rules: RuleList, most: int) -> list[RuleList]:
@@ -156,6 +191,14 @@ def other_ties(rules: RuleList, most: int) -> list[RuleList]:
     if len(ties) < most:
         found += [(*ties, tie) for tie in told if tie.removeprefix(MOST) not in used]
     return [replace(rules, ties=option, shares=()) for option in found] if most else []
+
+
+def screened(options: Sequence[ScoredPolicy], costs: Costs, single: Sequence[Episode]) -> Sequence[ScoredPolicy]:
+    """The options that are the best on a few single episodes, in their order: most of a thousand are plainly worse."""
+    if len(options) <= SCREENED:
+        return options
+    means = costs(options, single[: max(1, round(SCREEN * len(single)))]).mean(axis=1)
+    return [options[place] for place in np.sort(np.argsort(means, kind="stable")[:SCREENED]).tolist()]
 
 
 def halved(

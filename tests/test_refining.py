@@ -39,11 +39,13 @@ from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement
 from clearsched.students.refining import refine
 from clearsched.students.restructuring import (
+    SCREENED,
     Around,
     conditions_on,
     other_ties,
     repaired,
     restructured,
+    screened,
     shape_of,
     structures,
 )
@@ -401,6 +403,42 @@ def test_ties_change_by_one(seen: Choices) -> None:
     task = task_of(seen)
     (best,) = restructured(student_of(MOST_WORK), around(task)._replace(max_ties=1))
     assert best.scorers["stage"] == LEAST_WORK, "the most work first is turned round"
+
+
+def test_the_best_change_of_each_choice_is_taken_with_the_other(seen: Choices) -> None:
+    """A change of the rules saves 1 of 10, one of the limit too, both save 2: one round takes both."""
+    limit = StepList((Step((), below=({"times": 2.0, "job_share_40": 1.0},)),), NAMES)
+    student = student_of(MOST_WORK)
+    student = replace(student, scorers={**student.scorers, "limit": limit})
+    ran: list[int] = []
+
+    def costs(policies: Sequence[ScoredPolicy], episodes: Sequence[int]) -> np.ndarray:
+        ran.append(len(policies) * len(episodes))
+        saved = [
+            sum(policy.scorers[name] != student.scorers[name] for name in ("stage", "limit")) for policy in policies
+        ]
+        return np.array([[10.0 - each for _ in episodes] for each in saved]).reshape(len(policies), len(episodes))
+
+    episodes: Any = list(range(96))
+    space = Around("stage", costs, episodes, episodes, seen.features, 4, 1, "limit", level_space(3, 4))
+    (best,) = restructured(student, space)
+    assert all(best.scorers[name] != student.scorers[name] for name in ("stage", "limit"))
+    several = restructured(student, space, count=4)
+    assert len(several) == 4 and several[0].scorers == best.scorers
+
+
+def test_few_go_on_to_the_joined_episodes() -> None:
+    options: Any = np.random.default_rng(1).permutation(1000).tolist()
+    asked: list[Any] = []
+
+    def costs(policies: Any, episodes: Any) -> np.ndarray:
+        asked.append((len(policies), len(episodes)))
+        return np.array([[float(policy)] * len(episodes) for policy in policies])
+
+    single: Any = [0] * 768
+    left = screened(options, costs, single)
+    assert left == [option for option in options if option < SCREENED] and asked == [(1000, 2)]
+    assert screened(options[:SCREENED], costs, single) == options[:SCREENED] and len(asked) == 1
 
 
 def level_space(terms: int, leaves: int) -> LevelSpace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -17,13 +18,14 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import comparison, fidelity, policies, rollouts, seeds, show, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
+from clearsched.evaluation.crossed import crossed_difference, crossed_interval
 from clearsched.evaluation.evaluate import metrics, with_costs
 from clearsched.evaluation.fidelity_text import fidelity_lines
+from clearsched.evaluation.seed_pairs import pair_lines, pair_table
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.evaluation.statistics import (
     Interval,
     bootstrap_mean,
-    crossed_interval,
     generator,
     paired_difference,
     standard_error,
@@ -34,7 +36,7 @@ from clearsched.problems.dag_jobs.recording.lanes import assign_executors
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE
 from clearsched.problems.problem import NONE, Choice, Heuristic, Measure, Problem
 from clearsched.registry import Look, Registry
-from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, conform
+from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEED_PAIRS, SEEDS, conform
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.students.kinds import STUDENTS
 
@@ -231,9 +233,52 @@ def test_one_seed_or_one_episode_says_nothing_of_spread_and_batches_change_nothi
         crossed_interval(np.array([[1.0, np.nan], [1.0, 2.0]]), generator(1))
 
 
+def test_a_difference_of_seeded_policies_spreads_with_the_seeds_of_both() -> None:
+    """Episodes agree: the variance is the sum of both means' own. One seed of the other is held fixed."""
+    own, other = np.array([1.0, 2.0, 4.0, 5.0]), np.array([0.0, 3.0, 3.0])
+    tables = [np.tile(means[:, None], (1, 30)) for means in (own, other)]
+    found = crossed_difference(*tables, generator(1, "seeds"), 0.95, 20_000)
+    assert found.mean == pytest.approx(1.0) and found.count == 7
+    assert found.standard_error == pytest.approx(np.hypot(standard_error(own), standard_error(other)), rel=0.03)
+    fixed = crossed_difference(tables[0], tables[1][:1], generator(1, "seeds"), 0.95, 20_000)
+    assert fixed.standard_error == pytest.approx(standard_error(own), rel=0.03) and fixed.mean == 3.0
+
+
+def test_the_episodes_of_a_difference_are_paired() -> None:
+    """What both have on an episode cancels."""
+    rng = np.random.default_rng(5)
+    episodes = rng.normal(0.0, 100.0, (1, 40))
+    found = crossed_difference(episodes + np.ones((3, 1)), episodes + np.zeros((2, 1)), generator(1), 0.95, 2000)
+    assert (found.mean, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))
+    assert np.isnan(crossed_difference(np.ones((1, 5)), np.zeros((1, 5)), generator(1)).low)
+    with pytest.raises(ClearschedError, match="5 and 4 episodes are not the same"):
+        crossed_difference(np.ones((2, 5)), np.zeros((2, 4)), generator(1))
+
+
 def of_seeds(name: str, *objective: list[float], chosen: int = 0) -> seeds.SeedRuns:
     count = len(objective)
     return seeds.SeedRuns(name, "teacher", np.arange(count), np.arange(count) == chosen, np.array(objective))
+
+
+def test_students_of_several_seeds_are_held_against_what_they_learned_from() -> None:
+    student = replace(of_seeds("rule_list", [9.0, 11.0, 13.0], [9.5, 11.0, 13.5]), kind="student")
+    single = replace(of_seeds("boosted_trees", [9.0, 11.0, 13.0]), kind="student")
+    teacher = of_seeds("teacher", [10.0, 12.0, 14.0], [10.0, 12.0, 15.0])
+    table = pair_table([student, single, teacher], BOOTSTRAP)
+    conform(table, SEED_PAIRS, "test")
+    (row,) = table.to_pylist()
+    assert (row["policy"], row["reference"], row["policy_seeds"], row["reference_seeds"]) == (
+        "rule_list",
+        "teacher",
+        2,
+        2,
+    )
+    mean = teacher.objective.mean()
+    assert row["difference_percent"] == pytest.approx(100 * (student.objective.mean() - mean) / mean)
+    assert row["difference_low"] < row["difference_percent"] < row["difference_high"] < 0
+    lines = list(pair_lines(DAG_JOBS, table, DAG_JOBS.measures[0]))
+    assert lines[-1].startswith("rule list") and f"{row['difference_percent']:+.2f}" in lines[-1]
+    assert list(pair_lines(DAG_JOBS, pair_table([single, teacher], BOOTSTRAP), DAG_JOBS.measures[0])) == []
 
 
 def test_no_win_is_stated_that_other_training_seeds_do_not_have() -> None:

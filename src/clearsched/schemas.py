@@ -206,6 +206,19 @@ SEEDS = pa.schema(
 )
 """The metadata names the `reference`."""
 
+SEED_PAIRS = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the student"),
+        field("reference", pa.string(), "", "name of the teacher or searched policy that it is held against"),
+        field("policy_seeds", pa.int64(), "", "training seeds of the student"),
+        field("reference_seeds", pa.int64(), "", "training seeds of the other"),
+        field("difference_percent", pa.float64(), "%", "of the means over seeds and episodes, of the other's"),
+        field("difference_low", pa.float64(), "%", "lower end of its interval over the seeds of both and episodes"),
+        field("difference_high", pa.float64(), "%", "upper end"),
+    ]
+)
+"""A row a student of several training seeds and policy; none where every student has one."""
+
 FIDELITY = pa.schema(
     [
         field("policy", pa.string(), "", "name of the student"),

@@ -15,11 +15,12 @@ from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.guards import guard_lines, guard_measures, take_over_table
 from clearsched.evaluation.policies import load_policies, reference_policy
+from clearsched.evaluation.seed_pairs import pair_table
 from clearsched.evaluation.students import control_lines, student_table
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
-from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEEDS, STUDENTS, write_table
+from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEED_PAIRS, SEEDS, STUDENTS, write_table
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -60,6 +61,7 @@ def evaluate(
     faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
     if params.evaluation.part_costs:
         faithful = with_costs(faithful, problem, learned, teacher, instance, episodes, bootstrap)
+    paired = pair_table(seeded, bootstrap)
     beside = student_table(problem, runs, faithful.to_pylist(), bootstrap)
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
     files |= {f"students/{path.name}": path for path in students}
@@ -75,6 +77,7 @@ def evaluate(
         "fidelity": (faithful, FIDELITY),
         "bounds": (bound_table(bounds), BOUNDS),
         "seeds": (seeds.seed_table(seeded, base), SEEDS),
+        "seed_pairs": (paired, SEED_PAIRS),
         "students": (beside, STUDENTS),
         **instance.details(runs, episodes),
     }
@@ -90,7 +93,7 @@ def evaluate(
     guards = guard_lines(problem, runs)
     together = list(seeds.summaries(seeded, base, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
     added = control_lines(problem, runs, bootstrap)
-    told = text.render(problem, compared, found, faithful, setting, bootstrap, together, beside, added, guards)
+    told = text.render(problem, compared, found, faithful, setting, bootstrap, together, beside, added, guards, paired)
     write_text(out_dir / TABLE, told)
 
 

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.crossed import crossed_interval
 from clearsched.evaluation.policies import load_policy
 from clearsched.evaluation.rollouts import Rollout
-from clearsched.evaluation.statistics import Interval, crossed_interval, generator
+from clearsched.evaluation.statistics import Interval, generator
 from clearsched.files import digest_file
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance, Problem

@@ -11,6 +11,7 @@ import pyarrow as pa
 from clearsched.evaluation.comparison import Bootstrap, Verdict
 from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.evaluation.policies import label
+from clearsched.evaluation.seed_pairs import pair_lines
 from clearsched.evaluation.seeds import Summary
 from clearsched.evaluation.students import student_lines
 from clearsched.evaluation.worst import stray_lines, worst_lines
@@ -31,6 +32,7 @@ def render(
     students: pa.Table | None = None,
     controls: Sequence[str] = (),
     guards: Sequence[str] = (),
+    pairs: pa.Table | None = None,
 ) -> str:
     """The whole text: what was run, the table, what it says in sentences, training seeds, other measures, fidelity.
 
@@ -45,6 +47,7 @@ def render(
         students: of schema STUDENTS.
         controls: what the teacher added, in sentences.
         guards: what the guards of policies did, in sentences.
+        pairs: of schema SEED_PAIRS.
     """
     rows = comparison.to_pylist()
     objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
@@ -65,6 +68,7 @@ def render(
         *stray_lines(problem, of_objective),
         *guards,
         *_seed_lines(problem, seeds, rows[0]["reference"], float(_mean_of_reference(of_objective)), objective),
+        *(pair_lines(problem, pairs, objective) if pairs is not None else ()),
         *_other_measures(problem, rows, objective),
     ]
     if students is not None and len(students):

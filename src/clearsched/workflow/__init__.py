@@ -27,7 +27,7 @@ RUNS = ("open", "choices", "measures", "heuristics", "compile", "compile_heurist
 
 def tables_of(problem: Problem) -> tuple[str, ...]:
     """The tables that an evaluation writes."""
-    return ("episodes", "comparison", "fidelity", "bounds", "seeds", "students", *problem.details)
+    return ("episodes", "comparison", "fidelity", "bounds", "seeds", "seed_pairs", "students", *problem.details)
 
 
 def objective_of(params: Params) -> str:

@@ -139,6 +139,19 @@ def test_an_outage_takes_its_share_for_its_time(micro: Path) -> None:
     assert rules.outage_until_ms == round(5 * gap) + round(10 * gap)
 
 
+def test_an_outage_follows_the_arrivals_of_its_split(micro: Path) -> None:
+    """Splits by template hold other jobs, which come at another rate; the file tells it too."""
+    workloads = drawn(micro, split="template", outage={"share": 0.3, "after_job": 5, "jobs": 10})
+    read = load_inputs(micro, micro.with_name("workloads.parquet"))[1]
+    gaps = {split: facts["mean_interarrival_ms"] for split, facts in workloads.settings["splits"].items()}
+    assert len(set(gaps.values())) == 3
+    for split, gap in gaps.items():
+        for rules in (workloads.split(split)[0].semantics, read.split(split)[0].semantics):
+            assert rules.outage_executors == 3
+            assert rules.outage_from_ms == round(5 * gap)
+            assert rules.outage_until_ms == round(5 * gap) + round(10 * gap)
+
+
 def test_an_outage_by_hand() -> None:
     """Two executors, a job of 6 tasks of 10 ms (50 when fresh), 100 ms to get there: one is lost from 155 to 400."""
     trace = toy_trace([[stage(6)]])

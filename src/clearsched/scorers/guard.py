@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.guard import Bounds
+from clearsched.compiled.guard import Bounds, Guarded
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import CompiledPolicy, heuristic
 from clearsched.problems.problem import Compiled, Gauge, Problem
@@ -50,11 +50,11 @@ class Guard:
         """
         return heuristic(problem, self.heuristic, self.settings)
 
-    def compiled(self, problem: Problem, policy: Compiled) -> Compiled:
+    def compiled(self, problem: Problem, policy: Compiled) -> Guarded:
         """A compiled policy with this guard."""
         bounds = [self.when.get(gauge.name, Bound(np.inf, np.inf)) for gauge in problem.gauges]
         above, until = (np.array([bound[place] for bound in bounds]) for place in range(2))
-        return problem.compile_guarded(policy, self.policy(problem).compiled, Bounds(above, until))
+        return Guarded(policy, self.policy(problem).compiled, Bounds(above, until))
 
     def to_json(self) -> dict[str, Any]:
         """What the policy's file has of it."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.guard import never
+from clearsched.compiled.guard import Guarded, never
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_text
 from clearsched.problems.policy import heuristic
@@ -64,9 +64,7 @@ def measured(settings: Any, policy: ScoredPolicy, instance: Instance, tuned: Pat
     average over these episodes, is no sign of trouble, so its bound is not below that.
     """
     problem = instance.problem
-    watching = problem.compile_guarded(
-        policy.compiled, heuristic(problem, problem.baseline).compiled, never(len(problem.gauges))
-    )
+    watching = Guarded(policy.compiled, heuristic(problem, problem.baseline).compiled, never(len(problem.gauges)))
     single = [*instance.split("validation"), *instance.split("train")]
     outcomes = instance.simulate(watching, [*single, *_longer(instance)])
     most = np.max([outcome.guard.most for outcome in outcomes], axis=0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,8 +17,18 @@ from clearsched.compiled.trees import pack
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_rule, parse_conditions
-from clearsched.scorers.pieces import each_of, ties_of
-from clearsched.scorers.scorer import LEVEL, Facts, Piece, Question, Scorer, check_share, known_column, sorted_marks
+from clearsched.scorers.pieces import each_less, each_of, less, ties_of, with_item
+from clearsched.scorers.scorer import (
+    LEVEL,
+    Clause,
+    Facts,
+    Piece,
+    Question,
+    Scorer,
+    check_share,
+    known_column,
+    sorted_marks,
+)
 from clearsched.scorers.ties import APART, MOST, among_equals, check_ties, read_ties, tie_weights
 
 VALUE = "then"
@@ -42,6 +52,8 @@ class RuleList(Scorer):
     names: tuple[str, ...]
     shares: tuple[float, ...] = ()
     ties: tuple[str, ...] = ()
+
+    clause: ClassVar[str] = "rule"
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
@@ -137,7 +149,23 @@ class RuleList(Scorer):
 
     def pieces(self) -> list[Piece]:
         """Rules and ties."""
-        return each_of(self, "rules", "rule", otherwise=True, shares=()) + ties_of(self)
+        return each_of(self, "rules", self.clause, otherwise=True, shares=()) + ties_of(self)
+
+    def clauses(self) -> list[Clause]:
+        """The rules."""
+        return [Clause(rule.conditions) for rule in self.rules]
+
+    def shorter(self) -> Iterator[RuleList]:
+        """Without a rule, a condition or a tie."""
+        for place in reversed(range(len(self.rules) - 1)):
+            yield replace(self, rules=less(self.rules, place), shares=())
+        for place, rule in enumerate(self.rules[:-1]):
+            for fewer in each_less(rule.conditions):
+                if fewer:
+                    changed = rule._replace(conditions=fewer)
+                    yield replace(self, rules=with_item(self.rules, place, changed), shares=())
+        for ties in each_less(self.ties):
+            yield replace(self, ties=ties, shares=())
 
     def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """int64[n]: the first rule that fits each row."""

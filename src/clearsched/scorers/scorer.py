@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -51,6 +51,18 @@ LEVEL = "level"
 """The form of a choice of how much."""
 
 
+class Clause(NamedTuple):
+    """One of the ordered clauses of a scorer: the first that a row fits gives it its score.
+
+    Attributes:
+        conditions: that it must meet, by the columns of the scorer.
+        capped: whether a cap decides besides.
+    """
+
+    conditions: tuple[Any, ...]  # of `scorers.conditions.Condition`
+    capped: bool = False
+
+
 class Piece(NamedTuple):
     """A part of a scorer that a person reads as one.
 
@@ -73,6 +85,9 @@ class Scorer(Protocol):
 
     relative: ClassVar[bool] = False
     """Whether the score of a row depends on the other rows of its decision."""
+
+    clause: ClassVar[str] = ""
+    """What its clauses are called: "rule", "step"; empty where it has none."""
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the compiled loop, whose rows have the features `names`; `where` begins an error.
@@ -127,6 +142,14 @@ class Scorer(Protocol):
     def pieces(self) -> list[Piece]:
         """Its pieces in the order in which they are printed; those that `firing` tells apart come first."""
         return []
+
+    def clauses(self) -> list[Clause]:
+        """Its clauses in their order, which `firing` tells apart."""
+        return []
+
+    def shorter(self) -> Iterator[Scorer]:
+        """It with a part less that a search may have left idle; the larger parts first, the last of them first."""
+        return iter(())
 
     def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray | None:
         """int64[n]: the piece that speaks for each row of float32[n, F], by its place; None where all do at once."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,8 +18,18 @@ from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import level_in_words
 from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, parse_conditions
-from clearsched.scorers.pieces import each_of
-from clearsched.scorers.scorer import LEVEL, Facts, Piece, Question, Scorer, check_share, known_column, sorted_marks
+from clearsched.scorers.pieces import each_less, each_of, less, with_item
+from clearsched.scorers.scorer import (
+    LEVEL,
+    Clause,
+    Facts,
+    Piece,
+    Question,
+    Scorer,
+    check_share,
+    known_column,
+    sorted_marks,
+)
 
 KEYS = ("if", "of", "below", "then", "plus")
 """What an object of the list `steps` may have."""
@@ -57,6 +67,8 @@ class StepList(Scorer):
 
     steps: tuple[Step, ...]
     names: tuple[str, ...]
+
+    clause: ClassVar[str] = "step"
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
@@ -158,7 +170,21 @@ class StepList(Scorer):
 
     def pieces(self) -> list[Piece]:
         """The steps."""
-        return each_of(self, "steps", "step", otherwise=True)
+        return each_of(self, "steps", self.clause, otherwise=True)
+
+    def clauses(self) -> list[Clause]:
+        """The steps."""
+        return [Clause(step.conditions, bool(step.of)) for step in self.steps]
+
+    def shorter(self) -> Iterator[StepList]:
+        """Without a step, a term of a cap or a condition."""
+        for place in reversed(range(len(self.steps) - 1)):
+            yield replace(self, steps=less(self.steps, place))
+        for place, step in enumerate(self.steps):
+            fewer = [replace(step, below=below) for below in each_less(step.below) if below]
+            fewer += [replace(step, conditions=rest) for rest in each_less(step.conditions) if rest]
+            for other in fewer:
+                yield replace(self, steps=with_item(self.steps, place, other))
 
     def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """int64[n]: the first step that each row falls under."""

@@ -11,8 +11,8 @@ from clearsched.problems.problem import NONE, Choice, Compiled, Episode, Instanc
 from clearsched.reading.verification.bounds import score_bounds
 from clearsched.reading.verification.box import Box, whole_region, within
 from clearsched.scorers.conditions import Condition
-from clearsched.scorers.rules import MOST, RuleList
 from clearsched.scorers.scorer import Scorer
+from clearsched.scorers.ties import MOST
 
 LANES = 32
 """Episodes that run side by side."""
@@ -99,6 +99,6 @@ def age_rule(scorer: Scorer, rank: Choice, box: Box, names: Sequence[str]) -> Ag
             continue
         least, most = score_bounds(scorer, old, box)[0], score_bounds(scorer, young, box)[1]
         if least > most:
-            ties = scorer.ties if isinstance(scorer, RuleList) else ()
+            ties = getattr(scorer, "ties", ())
             return AgeRule(mark, ties[:1] == (f"{MOST}{rank.age}",), least > 0)
     return None

@@ -107,6 +107,27 @@ def test_an_edge_case_is_never_milder_than_the_scenario() -> None:
     assert (slow.workload.faults.straggler_probability, slow.workload.faults.straggler_slowdown) == (0.1, 8.0)
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"workload": {"jobs": 0}},
+            "does not fit the scenario: workload.jobs: 0 is not allowed: expected a whole number",
+        ),
+        ({"workload": {"job": 1}}, "does not fit the scenario: workload.job: unknown key; the nearest known key is"),
+        ({"teacher": {}}, "changes teacher: it may change traces and workload"),
+    ],
+)
+def test_what_does_not_fit_the_scenario_is_one_line(
+    changes: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_cases.cases, "load", lambda _: lambda params: changes)
+    with pytest.raises(ClearschedError) as error:
+        params_of(parse({}, "test"), "overload")
+    assert str(error.value).startswith(f"edge case overload: {told}")
+    assert "\n" not in str(error.value)
+
+
 def test_giants_stand_with_their_source_in_a_mix() -> None:
     parts = [{"source": name, "profiles": count} for name, count in (("a", 1), ("b", 2))]
     trace = toy_trace([[stage(2)], [stage(3), stage(1, [0])], [stage(4)]])

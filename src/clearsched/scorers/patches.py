@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,9 @@ class Patch:
     because: str = ""
     priority: int = 0
 
-    @property
+    @cached_property
     def comparisons(self) -> list[Comparison]:
-        """The conditions as they are written."""
+        """The conditions as they are written: parsed once, since `meets` is asked at every decision that changes."""
         return [] if self.when == ALWAYS else parse_comparisons(self.when, "when")
 
     def to_json(self) -> dict[str, Any]:

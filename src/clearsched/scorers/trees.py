@@ -58,7 +58,7 @@ class TreeSum(Scorer):
             raise ClearschedError(f"{where}: trees need a list `features` of the names that they count by")
         own = name_list(value["features"], names, where)
         for place, tree in enumerate(trees):
-            _check_tree(tree, len(own), f"{where}: tree {place}")
+            check_tree(tree, len(own), f"{where}: tree {place}")
         scorer = cls(tuple(trees), own)
         scorer.pack(names, where)  # so that a broken tree is told now
         return scorer
@@ -142,7 +142,7 @@ class TreeSum(Scorer):
         return sorted({f for tree in self.trees for f in tree["feature"] if f != LEAF})
 
 
-def _check_tree(tree: Any, features: int, where: str) -> None:
+def check_tree(tree: Any, features: int, where: str) -> None:
     """The lists that count positions hold whole numbers, and the note `gain` a number for each node.
 
     Raises:

@@ -114,10 +114,7 @@ class _Trial:
         self.rank: Choice = policy.rank
 
     def _scored(self, rows: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
-        scores = np.array(self.policy.scores(rows, starts), np.float64)
-        if not self.policy.may_idle:
-            scores[np.isnan(rows).all(axis=1)] = -np.inf
-        return scores
+        return np.array(self.policy.scores(rows, starts), np.float64)
 
     def _answer(self, scores: np.ndarray) -> int:
         return int(places(scores, np.array([0, len(scores)]), self.none).argmin())
@@ -176,8 +173,11 @@ class _Trial:
         return changed
 
     def _with(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Iterator[np.ndarray]:
-        """float64[n]: the scores of the decision with each value of a feature of some rows."""
-        if self.policy.scorers[self.rank.name].relative:
+        """float64[n]: the scores of the decision with each value of a feature of some rows.
+
+        The other rows are scored again where a score tells how a row stands among them: under patches it is a place.
+        """
+        if self.policy.patches or self.policy.scorers[self.rank.name].relative:
             whole = np.tile(self.rows, (len(values), 1, 1))
             whole[:, rows, feature] = values[:, None]
             starts = np.arange(len(values) + 1) * len(self.rows)

@@ -73,7 +73,7 @@ class AgeRule(NamedTuple):
     """From an age on a ready candidate has a higher score than every younger one."""
 
     age: float
-    oldest_first: bool  # of those the oldest one
+    oldest_first: bool  # of those, which then all have one score, the oldest one
     above_none: bool  # and a score above that of none of these
 
 
@@ -97,8 +97,8 @@ def age_rule(scorer: Scorer, rank: Choice, box: Box, names: Sequence[str]) -> Ag
         young = within(start, [Condition(column, True, mark)], box)
         if old is None or young is None:
             continue
-        least, most = score_bounds(scorer, old, box)[0], score_bounds(scorer, young, box)[1]
-        if least > most:
+        (least, most), below = score_bounds(scorer, old, box), score_bounds(scorer, young, box)[1]
+        if least > below:
             ties = getattr(scorer, "ties", ())
-            return AgeRule(mark, ties[:1] == (f"{MOST}{rank.age}",), least > 0)
+            return AgeRule(mark, least == most and ties[:1] == (f"{MOST}{rank.age}",), least > 0)
     return None

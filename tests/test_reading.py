@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from clearsched import reading
 from clearsched.cli import main
-from clearsched.decisions.answers import rank_places
+from clearsched.decisions.answers import rank_answers, rank_places
 from clearsched.decisions.choices import Choices
 from clearsched.decisions.recording import log
 from clearsched.errors import ClearschedError
@@ -239,19 +239,24 @@ def test_no_smaller_flip_is_found_by_brute_force(seed: int) -> None:
 
 def smallest_of_all(of: ScoredPolicy, decision: Choices, spread: Spread, names: Sequence[str]) -> float:
     """The deviations of the smallest change that flips the answer, of every whole number in every row."""
-    answer, best = int(rank_places(of, decision).argmin()), np.inf
-    for name in names:
-        feature = PLACE[name]
-        if not spread.deviation[feature]:
-            continue
-        for row in range(len(decision.features)):
-            for value in np.arange(spread.low[feature], spread.high[feature] + 1):
-                changed = decision.features.copy()
-                changed[row, feature] = value
-                if int(rank_places(of, decision._replace(features=changed)).argmin()) != answer:
-                    distance = abs(value - decision.features[row, feature]) / spread.deviation[feature]
-                    best = min(best, float(distance))
-    return best
+    count = len(decision.features)
+    tried = [
+        (row, PLACE[name], value)
+        for name in names
+        if spread.deviation[PLACE[name]]
+        for row in range(count)
+        for value in np.arange(spread.low[PLACE[name]], spread.high[PLACE[name]] + 1).tolist()
+    ]
+    changed = np.tile(decision.features, (len(tried), 1, 1))
+    for trial, (row, feature, value) in enumerate(tried):
+        changed[trial, row, feature] = value
+    starts = (count * np.arange(len(tried) + 1)).tolist()
+    all_of_them = decisions(np.concatenate(changed), starts, starts[:-1], decision.group.tolist() * len(tried))
+    flips = rank_answers(of, all_of_them) - all_of_them.starts[:-1] != rank_places(of, decision).argmin()
+    distances = (
+        abs(value - decision.features[row, feature]) / spread.deviation[feature] for row, feature, value in tried
+    )
+    return min((float(each) for each, flip in zip(distances, flips, strict=True) if flip), default=np.inf)
 
 
 def test_a_flip_of_a_forest_of_pairs_changes_what_the_others_win() -> None:

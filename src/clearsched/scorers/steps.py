@@ -214,7 +214,7 @@ class StepList(Scorer):
             found.update(self.names[condition.feature] for condition in step.conditions)
             found.update([step.of] if step.of else [])
             found.update(name for term in step.below for name in term if name != TIMES)
-            found.update(step.plus)
+            found.update(list(step.plus))  # the names: of a mapping a Counter would add the weights
         return found
 
 

@@ -493,6 +493,7 @@ def test_a_feature_of_another_problem_is_refused() -> None:
         ({"trees": [{}]}, "^here: trees need a list `features`"),
         ({"trees": [{}], "features": "age_s"}, "^here: features: a list of names expected"),
         ({"trees": [{}], "features": ["ages"]}, "^here: unknown feature 'ages'; did you mean age_s"),
+        ({"trees": [{}], "features": ["age_s", "size", "age_s"]}, "^here: features: age_s stands there twice"),
         ({"trees": [{"feature": [1]}], "features": ["age_s"]}, "^here: tree 0: feature: a list of -1 .leaf. to 0 exp"),
         ({"cap_terms": []}, r"^here\.cap_terms: a list of terms expected"),
         ({"cap_terms": [{"ages": 1}]}, r"^here\.cap_terms\[0\]: unknown feature 'ages'; did you mean age_s"),

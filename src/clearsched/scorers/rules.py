@@ -14,17 +14,18 @@ from clearsched.compiled.cap_terms import NO_CAP_TERMS
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.compiled.trees import pack
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_rule, parse_conditions
+from clearsched.scorers.conditions import Rule, by_columns, compile_rules, first_rule, parse_conditions
 from clearsched.scorers.pieces import each_less, each_of, less, ties_of, with_item
 from clearsched.scorers.scorer import (
     LEVEL,
+    ByColumns,
     Clause,
     Facts,
     Piece,
     Question,
-    Scorer,
     check_share,
     known_column,
     sorted_marks,
@@ -37,7 +38,7 @@ OLDER_VALUES = ("score", "limit_share")
 
 
 @dataclass(frozen=True)
-class RuleList(Scorer):
+class RuleList(ByColumns):
     """Rules read from the top.
 
     Attributes:
@@ -58,10 +59,7 @@ class RuleList(Scorer):
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
         column = {name: known_column(name, names, where) for name in self.used}
-        rules = [
-            Rule(tuple(Condition(column[self.names[c.feature]], c.below, c.threshold) for c in conditions), value)
-            for conditions, value in self.rules
-        ]
+        rules = [Rule(by_columns(conditions, self.names, column), value) for conditions, value in self.rules]
         if not self.ties:
             return Packed(trees=pack([compile_rules(rules)], len(names), where))
         plus = [(column[name], weight) for name, weight in tie_weights(self.ties)]
@@ -132,13 +130,6 @@ class RuleList(Scorer):
         """Conditions and rules."""
         return sum(len(rule.conditions) + 1 for rule in self.rules) + len(self.ties)
 
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The features of the conditions and ties, in the order of the columns."""
-        asked = {self.names[c.feature] for rule in self.rules for c in rule.conditions}
-        asked |= {tie.removeprefix(MOST) for tie in self.ties}
-        return tuple(name for name in self.names if name in asked)
-
     def check(self, choice: Question, where: str) -> None:
         """Ties are of a choice among candidates; what a rule gives for a level is a share."""
         if self.ties:
@@ -204,6 +195,6 @@ def _rule(entry: Any, names: Sequence[str], where: str) -> Rule:
         raise ClearschedError(f"{where}: if: a text expected")
     key = next((key for key in (VALUE, *OLDER_VALUES) if key in entry), VALUE)
     value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+    if not is_number(value):
         raise ClearschedError(f"{where}: {key}: a number expected")
     return Rule(parse_conditions(text, names, where), value)

@@ -175,6 +175,18 @@ class Scorer(Protocol):
         return Counter(self.used)
 
 
+class ByColumns(Scorer, Protocol):
+    """A scorer whose conditions count features by the columns of names of its own."""
+
+    names: tuple[str, ...]
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The features of `places`, in the order of the columns."""
+        asked = self.places()
+        return tuple(name for name in self.names if asked[name])
+
+
 def read_scorer(value: Any, names: Sequence[str], where: str) -> Scorer:
     """The scorer of a value in a student's file: its kind is told by its key; weights or a number are a formula.
 
@@ -244,10 +256,12 @@ def name_list(value: Any, names: Sequence[str], where: str) -> tuple[str, ...]:
     """A file's own list of features, by which its numbers count.
 
     Raises:
-        ClearschedError: no list of texts, or an unknown feature.
+        ClearschedError: no list of texts, an unknown feature, or one that stands there twice.
     """
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise ClearschedError(f"{where}: features: a list of names expected")
-    for name in value:
+    for place, name in enumerate(value):
         known_column(name, names, where)
+        if name in value[:place]:
+            raise ClearschedError(f"{where}: features: {name} stands there twice")
     return tuple(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,18 +13,19 @@ from clearsched.compiled.cap_terms import NO_CAP_TERMS, TIMES, pack_cap_terms
 from clearsched.compiled.formulae import pack_formula
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import level_in_words
-from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, parse_conditions
+from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, by_columns, parse_conditions
 from clearsched.scorers.pieces import each_less, each_of, less, with_item
 from clearsched.scorers.scorer import (
     LEVEL,
+    ByColumns,
     Clause,
     Facts,
     Piece,
     Question,
-    Scorer,
     check_share,
     known_column,
     sorted_marks,
@@ -55,7 +55,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class StepList(Scorer):
+class StepList(ByColumns):
     """Steps read from the top: the first that a row falls under gives it its value.
 
     A level is rounded up, so that it says what the caps of the candidates say: who is below one may take one more.
@@ -77,7 +77,7 @@ class StepList(Scorer):
         caps = pack_cap_terms(terms, names, where) if terms else NO_CAP_TERMS
         packed = [
             {
-                "conditions": [(column[self.names[c.feature]], c.below, c.threshold) for c in step.conditions],
+                "conditions": by_columns(step.conditions, self.names, column),
                 "of": column[step.of] if step.of else NO_COLUMN,
                 "terms": len(step.below),
                 "value": step.value,
@@ -137,7 +137,8 @@ class StepList(Scorer):
             if not told_idle and step.value is not None and step.value <= 0:
                 lines.append(f"     below here: {idle}")
                 told_idle = True
-            lines += _wrapped(place, f"{self._case(step, place, choice, facts)}  ->  {_result(step, choice, facts)}")
+            told = f"{self._case(step, place, choice, facts)}  ->  {_result(step, choice, facts)}"
+            lines += words.wrapped(f"{place:>3}. ", told)
             if step.plus:
                 lines += [f"        {line.strip()}" for line in words.terms(step.plus, unit)]
         return lines
@@ -158,15 +159,6 @@ class StepList(Scorer):
         return sum(
             1 + len(step.conditions) + sum(len(term) for term in step.below) + len(step.plus) for step in self.steps
         )
-
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The features of conditions, caps and weights, in the order of the columns."""
-        found = {self.names[c.feature] for step in self.steps for c in step.conditions}
-        found |= {step.of for step in self.steps if step.of}
-        found |= {name for step in self.steps for term in step.below for name in term if name != TIMES}
-        found |= {name for step in self.steps for name in step.plus}
-        return tuple(name for name in self.names if name in found)
 
     def pieces(self) -> list[Piece]:
         """The steps."""
@@ -227,17 +219,6 @@ def _result(step: Step, choice: Question, facts: Facts) -> str:
     return words.amount(step.value, choice, facts)
 
 
-def _wrapped(place: int, text: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        words.WIDTH,
-        initial_indent=f"{place:>3}. ",
-        subsequent_indent=" " * 8,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
 def _step(entry: Any, names: Sequence[str], where: str) -> Step:
     """A step of a file.
 
@@ -260,7 +241,7 @@ def _step(entry: Any, names: Sequence[str], where: str) -> Step:
         pack_cap_terms(below, names, f"{where}.below")
     if value is None and not below:
         raise ClearschedError(f"{where}: `then` is missing: a number expected where there is no cap to take")
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value)):
+    if value is not None and not is_number(value):
         raise ClearschedError(f"{where}.then: a number expected")
     if not isinstance(plus, dict):
         raise ClearschedError(f"{where}.plus: weights by feature expected")

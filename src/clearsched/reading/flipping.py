@@ -173,19 +173,18 @@ class _Trial:
         return changed
 
     def _with(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Iterator[np.ndarray]:
-        """float64[n]: the scores of the decision with each value of a feature of some rows.
-
-        The other rows are scored again where a score tells how a row stands among them: under patches it is a place.
-        """
-        if self.policy.patches or self.policy.scorers[self.rank.name].relative:
+        """float64[n]: the scores of the decision with each value of a feature of some rows."""
+        if self.policy.scorers[self.rank.name].relative:
             whole = np.tile(self.rows, (len(values), 1, 1))
             whole[:, rows, feature] = values[:, None]
             starts = np.arange(len(values) + 1) * len(self.rows)
             yield from self._scored(whole.reshape(-1, self.rows.shape[1]), starts).reshape(len(values), -1)
             return
-        scored = self._scored(self._changed(feature, rows, values)).reshape(len(values), len(rows))
-        for new in scored:
-            scores = self.scores.copy()
+        # All in one call: under patches a score is a place among the rows that are scored together.
+        scored = self._scored(np.concatenate([self.rows, self._changed(feature, rows, values)]))
+        before, changed = np.split(scored, [len(self.rows)])
+        for new in changed.reshape(len(values), len(rows)):
+            scores = before.copy()
             scores[rows] = new
             yield scores
 

@@ -18,3 +18,13 @@ def stage_params(
     if problem == "dag_jobs":
         sections["workload"] = {"idling": idling} | sections.get("workload", {})
     return parse({"problem": problem, "scenario": "test", "seed": seed, **sections}, "test", whole=False)
+
+
+def tiny_teacher(**settings: Any) -> Params:
+    """Five jobs on four executors, and a teacher that trains in seconds; `settings` of the section `teacher`."""
+    usual = {
+        "network": {"embedding": 4, "hidden": 8, "rounds": 2},
+        "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "dagger_rounds": 1, "tolerance": None},
+    }
+    workload = {"executors": 4, "jobs": 5, "moving_delay_s": 0.5, "episodes": {"train": 4, "validation": 3, "test": 1}}
+    return stage_params(seed=5, workload=workload, teacher={**usual, **settings})

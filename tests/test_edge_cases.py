@@ -107,6 +107,27 @@ def test_an_edge_case_is_never_milder_than_the_scenario() -> None:
     assert (slow.workload.faults.straggler_probability, slow.workload.faults.straggler_slowdown) == (0.1, 8.0)
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"workload": {"jobs": 0}},
+            "does not fit the scenario: workload.jobs: 0 is not allowed: expected a whole number",
+        ),
+        ({"workload": {"job": 1}}, "does not fit the scenario: workload.job: unknown key; the nearest known key is"),
+        ({"teacher": {}}, "changes teacher: it may change traces and workload"),
+    ],
+)
+def test_what_does_not_fit_the_scenario_is_one_line(
+    changes: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_cases.cases, "load", lambda _: lambda params: changes)
+    with pytest.raises(ClearschedError) as error:
+        params_of(parse({}, "test"), "overload")
+    assert str(error.value).startswith(f"edge case overload: {told}")
+    assert "\n" not in str(error.value)
+
+
 def test_giants_stand_with_their_source_in_a_mix() -> None:
     parts = [{"source": name, "profiles": count} for name, count in (("a", 1), ("b", 2))]
     trace = toy_trace([[stage(2)], [stage(3), stage(1, [0])], [stage(4)]])
@@ -137,6 +158,19 @@ def test_an_outage_takes_its_share_for_its_time(micro: Path) -> None:
     gap, rules = workloads.settings["mean_interarrival_ms"], workloads.split("test")[0].semantics
     assert (rules.outage_executors, rules.outage_from_ms) == (3, round(5 * gap))
     assert rules.outage_until_ms == round(5 * gap) + round(10 * gap)
+
+
+def test_an_outage_follows_the_arrivals_of_its_split(micro: Path) -> None:
+    """Splits by template hold other jobs, which come at another rate; the file tells it too."""
+    workloads = drawn(micro, split="template", outage={"share": 0.3, "after_job": 5, "jobs": 10})
+    read = load_inputs(micro, micro.with_name("workloads.parquet"))[1]
+    gaps = {split: facts["mean_interarrival_ms"] for split, facts in workloads.settings["splits"].items()}
+    assert len(set(gaps.values())) == 3
+    for split, gap in gaps.items():
+        for rules in (workloads.split(split)[0].semantics, read.split(split)[0].semantics):
+            assert rules.outage_executors == 3
+            assert rules.outage_from_ms == round(5 * gap)
+            assert rules.outage_until_ms == round(5 * gap) + round(10 * gap)
 
 
 def test_an_outage_by_hand() -> None:

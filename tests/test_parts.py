@@ -22,6 +22,7 @@ from clearsched.problems.problem import NONE, Choice
 from clearsched.schemas import FIDELITY, conform
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.rules import RuleList
+from clearsched.scorers.scorer import read_scorer
 
 FEATURES = (Feature("shop", "", "of the shop"), Feature("stays", "", "it is there"), Feature("oven", "", "of the oven"))
 RANK = Choice("oven", "rank", "Which?", FEATURES, none="rest", keeps="stays", kept="stays: so", group="shop")
@@ -168,6 +169,22 @@ def test_tau_is_that_of_scipy(decisions: list[list[tuple[float, float]]]) -> Non
 
 def test_places_that_ask_for_a_feature() -> None:
     assert student([]).scorers["oven"].places() == {"oven": 1, "shop": 1}
+
+
+def test_a_weight_of_a_step_asks_once_whatever_it_is() -> None:
+    text = [
+        {
+            "if": "load < 2 and age >= 1",
+            "of": "age",
+            "below": [{"times": 2, "load": 1}],
+            "then": 2,
+            "plus": {"age": -1.0},
+        },
+        {"if": "otherwise", "then": 1, "plus": {"load": 0.001, "age": 250}},
+    ]
+    steps = read_scorer({"steps": text}, ("age", "load", "other"), "test")
+    assert steps.places() == {"age": 4, "load": 3}
+    assert steps.used == ("age", "load")
 
 
 def test_the_tables_are_narrow_and_told_in_the_problems_words() -> None:

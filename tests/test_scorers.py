@@ -341,11 +341,17 @@ def test_the_candidate_that_beats_all_others_wins() -> None:
         forest.check(LEVEL, "x")
 
 
+LEAF_TREE = {"feature": [-1], "threshold": [0.0], "left": [0], "right": [0], "value": [0.5]}
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"pairs": []}, "x.pairs: a list of trees expected"),
-        ({"opponents": 0}, "x.opponents: a whole number from 1 on expected"),
+        ({"opponents": 0}, "x.opponents: a whole number from 1 to 1,000,000 expected"),
+        ({"opponents": 10**20}, "x.opponents: a whole number from 1 to 1,000,000 expected"),
+        ({"pairs": [LEAF_TREE | {"gain": []}]}, "x.pairs: tree 0: gain: a number for each of the 1 nodes expected"),
+        ({"pairs": [LEAF_TREE | {"left": [0.5]}]}, "x.pairs: tree 0: left: a list of whole numbers expected"),
         ({"features": ["other sise"]}, "x.features: unknown feature 'sise'; did you mean size?"),
         ({"features": "size"}, "pairs need a list `features`"),
         ({"pairs": [{"feature": [1], "value": [0.5]}]}, "x.pairs: tree 0: feature: a list of -1 .leaf. to 0 expected"),
@@ -355,9 +361,8 @@ def test_the_candidate_that_beats_all_others_wins() -> None:
     ],
 )
 def test_a_broken_forest_of_pairs_is_told(changed: dict[str, Any], message: str) -> None:
-    leaf = {"feature": [-1], "threshold": [0.0], "left": [0], "right": [0], "value": [0.5]}
     with pytest.raises(ClearschedError, match=message):
-        read_scorer({"pairs": [leaf], "features": ["difference size"]} | changed, NAMES, "x")
+        read_scorer({"pairs": [LEAF_TREE], "features": ["difference size"]} | changed, NAMES, "x")
 
 
 def test_points_with_ties_can_be_switched_on_and_off() -> None:
@@ -488,6 +493,7 @@ def test_a_feature_of_another_problem_is_refused() -> None:
         ({"trees": [{}]}, "^here: trees need a list `features`"),
         ({"trees": [{}], "features": "age_s"}, "^here: features: a list of names expected"),
         ({"trees": [{}], "features": ["ages"]}, "^here: unknown feature 'ages'; did you mean age_s"),
+        ({"trees": [{}], "features": ["age_s", "size", "age_s"]}, "^here: features: age_s stands there twice"),
         ({"trees": [{"feature": [1]}], "features": ["age_s"]}, "^here: tree 0: feature: a list of -1 .leaf. to 0 exp"),
         ({"cap_terms": []}, r"^here\.cap_terms: a list of terms expected"),
         ({"cap_terms": [{"ages": 1}]}, r"^here\.cap_terms\[0\]: unknown feature 'ages'; did you mean age_s"),

@@ -27,7 +27,7 @@ from clearsched.problems.dag_jobs.traces.spark_eventlog import units, write
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
 from clearsched.problems.dag_jobs.traces.spark_eventlog.codecs import CodecError, open_log
 from clearsched.problems.dag_jobs.traces.spark_eventlog.dag import connect
-from clearsched.problems.dag_jobs.traces.spark_eventlog.events import NotAnEventError, from_dict, parse_line
+from clearsched.problems.dag_jobs.traces.spark_eventlog.lines import NotAnEventError, from_dict, parse_line
 from clearsched.problems.dag_jobs.traces.spark_eventlog.logs import find_logs
 from clearsched.problems.dag_jobs.traces.spark_eventlog.waves import FIRST_WAVE, FRESH, REST_WAVE, split_waves
 from clearsched.problems.dag_jobs.traces.summary import Summary

@@ -35,7 +35,7 @@ from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
 from clearsched.teacher.steps import Pull, update
 from cloning import clone
-from stages import stage_params
+from stages import tiny_teacher
 from toys import stage, toy_trace, toy_workload
 
 SECOND = {"first_wave": 1200, "rest_wave": 1000, "fresh": 2000}
@@ -444,20 +444,7 @@ def test_wrong_modes_are_refused(profiles: Profiles, instance: DagJobsInstance, 
 
 
 def tiny_params() -> Any:
-    return stage_params(
-        seed=5,
-        workload={
-            "executors": EXECUTORS,
-            "jobs": 5,
-            "moving_delay_s": 0.5,
-            "episodes": {"train": 4, "validation": 3, "test": 1},
-        },
-        teacher={
-            "network": {"embedding": 4, "hidden": 8, "rounds": 2},
-            "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "dagger_rounds": 1, "tolerance": None},
-            "improve": {"iterations": 3, "sequences": 2, "rollouts": 2, "validate_every": 2},
-        },
-    )
+    return tiny_teacher(improve={"iterations": 3, "sequences": 2, "rollouts": 2, "validate_every": 2})
 
 
 @pytest.fixture(scope="module")

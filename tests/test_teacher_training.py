@@ -37,7 +37,7 @@ from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
 from clearsched.teacher.steps import divergence
 from cloning import clone
-from stages import stage_params
+from stages import tiny_teacher
 from toys import stage, toy_trace, toy_workload
 
 SECOND = {"first_wave": 1200, "rest_wave": 1000, "fresh": 2000}
@@ -48,22 +48,7 @@ OUTPUTS = ["learning_curve.parquet", "teacher.json", "teacher.safetensors"]
 def params(**sections: Any) -> Any:
     """Two rounds of two epochs, then four iterations; a checkpoint wherever there can be one."""
     improve = {"iterations": 4, "sequences": 2, "rollouts": 2, "validate_every": 2, "anchor": 0.1, "epochs": 2}
-    return stage_params(
-        seed=5,
-        workload={
-            "executors": 4,
-            "jobs": 5,
-            "moving_delay_s": 0.5,
-            "episodes": {"train": 4, "validation": 3, "test": 1},
-        },
-        teacher={
-            "network": {"embedding": 4, "hidden": 8, "rounds": 2},
-            "clone": {"episodes": 2, "epochs": 2, "batch_size": 32, "dagger_rounds": 1, "tolerance": None},
-            "improve": improve | sections.pop("improve", {}),
-            "checkpoint_s": 0.0,
-            **sections,
-        },
-    )
+    return tiny_teacher(improve=improve | sections.pop("improve", {}), checkpoint_s=0.0, **sections)
 
 
 @pytest.fixture(scope="module")

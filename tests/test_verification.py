@@ -300,6 +300,9 @@ def rule_of(scorer: Any) -> AgeRule | None:
 
 def test_a_rule_of_age_is_proved() -> None:
     assert rule_of(dag_rules(("job_age_s >= 600", 3), *OTHERS, ties=("-job_age_s",))) == AgeRule(600, True, True)
+    # Among the old the score decides before the tie does: not the oldest comes first, but the smaller score never.
+    old = (("job_age_s >= 600 and job_is_source >= 1", 4), ("job_age_s >= 600", 3))
+    assert rule_of(dag_rules(*old, *OTHERS, ties=("-job_age_s",))) == AgeRule(600, False, True)
     # Only ready stages need come first; and whoever is old comes to the rule in whatever order rules are written.
     assert rule_of(dag_rules(("job_age_s >= 600 and stage_is_ready >= 1", 3), *OTHERS)) == AgeRule(600, False, True)
     young = dag_rules(("job_age_s < 30 and job_is_source >= 1", 2), ("job_age_s < 30", 1), ("otherwise", 4))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import yaml
 
@@ -31,6 +32,11 @@ WHOLE_NUMBERS = range(-(2**63), 2**64)
 
 MOST_DIGITS = 32
 """Of a whole number as text, sign and separators included; `WHOLE_NUMBERS` have 20."""
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value of a document is a finite number, and neither true nor false."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def read_json(path: str | Path) -> Any:

@@ -6,7 +6,8 @@ of its own, which knows nothing of this: what is off costs nothing.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from clearsched.compiled.jit import inlined
 
 ROWS = 16
 """Take-overs that a log has room for at first; a run that needs more goes on with a longer one."""
+
+FULL = -1
+"""Beside the numbers by which a problem's loop says why it ended: the log of take-overs has no room."""
 
 # Places in Watch.status.
 TAKEN_OVER, TAKE_OVERS = range(2)  # 1 while the heuristic decides; how often it took over
@@ -28,6 +32,14 @@ class Bounds(NamedTuple):
 
     above: np.ndarray  # float64[G]: it takes over where one of them is higher; inf: never because of this one
     until: np.ndarray  # float64[G]: it decides until none of them is higher
+
+
+class Guarded(NamedTuple):
+    """A policy, and the heuristic that takes over when the guard says so; both as the problem's own loop runs them."""
+
+    policy: Any
+    heuristic: Any
+    bounds: Bounds
 
 
 class Watch(NamedTuple):
@@ -75,6 +87,20 @@ def new_watch(bounds: Bounds) -> Watch:
 def with_room(watch: Watch) -> Watch:
     """The watch with a log of twice the length."""
     return watch._replace(log=np.concatenate([watch.log, np.full_like(watch.log, np.nan)]))
+
+
+def watched(run_episode: Callable[[Any, Guarded, Watch], int], state: Any, guarded: Guarded) -> tuple[int, Record]:
+    """Why a problem's loop ended, and what the guard saw; the log has room for every take-over.
+
+    Args:
+        run_episode: the loop, which goes on from where it returned FULL.
+        state: of the episode, which runs to its end.
+        guarded: who schedules.
+    """
+    watch = new_watch(guarded.bounds)
+    while (why := run_episode(state, guarded, watch)) == FULL:
+        watch = with_room(watch)
+    return why, record_of(watch)
 
 
 def record_of(watch: Watch) -> Record:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from clearsched.edge_cases import settings
 from clearsched.errors import ClearschedError
+from clearsched.params.checking import parse
 from clearsched.params.scenarios import merge
 from clearsched.problems import find_problem
 from clearsched.problems.problem import EdgeCase, Problem
@@ -54,26 +52,15 @@ def params_of(params: Params, name: str) -> Params | None:
         return None
     episodes = {"episodes": {"train": 1, "validation": 1, "test": params.edge_cases.episodes}}
     changes = merge(changes, {"workload": episodes})
-    return params.model_copy(update={section: _changed(params, name, section, changes) for section in SECTIONS})
+    unknown = [key for key in changes if key not in SECTIONS]
+    if unknown:
+        raise ClearschedError(f"edge case {name}: changes {unknown[0]}: it may change {' and '.join(SECTIONS)}")
+    own = params.model_dump(mode="json", include={"problem", *SECTIONS})
+    changed = parse(merge(own, changes), f"edge case {name}: does not fit the scenario", whole=False)
+    return params.model_copy(update={section: getattr(changed, section) for section in SECTIONS})
 
 
 def changes_trace(params: Params, name: str) -> bool:
     """Whether the jobs of an edge case are not those of the scenario."""
     changed = params_of(params, name)
     return changed is not None and changed.traces != params.traces
-
-
-def _changed(params: Params, name: str, section: str, changes: Mapping[str, Any]) -> Any:
-    """A section of params with what an edge case changes, checked."""
-    unknown = [key for key in changes if key not in SECTIONS]
-    if unknown:
-        raise ClearschedError(f"edge case {name}: changes {unknown[0]}: it may change {' and '.join(SECTIONS)}")
-    own = getattr(params, section)
-    values = merge(own.model_dump(mode="json"), changes.get(section, {}))
-    try:
-        return type(own).model_validate_json(json.dumps(values))
-    except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(map(str, (section, *first["loc"])))
-        message = str(first["msg"]).removeprefix("Value error, ")
-        raise ClearschedError(f"edge case {name}: does not fit the scenario: {path}: {message}") from None

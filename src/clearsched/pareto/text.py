@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.students import difference_cells
-from clearsched.layout import layout, with_unit
+from clearsched.layout import decimals, layout, with_unit
 from clearsched.pareto.series import called
 from clearsched.problems.problem import Instance, Problem
 
@@ -22,26 +22,27 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
     """What was run, and a line a size."""
     objective, within = instance.objective, 100 * params.students.pareto.within
     test = instance.describe("test", instance.split("test"))
+    places, confidence = decimals(max(abs(row["mean"]) for row in rows)), 100 * params.evaluation.confidence
     lines = [
         f"{with_unit(objective.label.capitalize(), objective.unit)} of students of several sizes, over {test}.",
-        f"The teacher: {base.objective.mean():.2f}. CI: {100 * params.evaluation.confidence:g} %, bootstrap, paired.",
+        f"The teacher: {base.objective.mean():.{places}f}. CI: {confidence:g} %, bootstrap, paired.",
         "To read: conditions, rules, terms, nodes. Unseen: mean over the episodes that sizes are chosen on;",
         f"*: the smallest size within {within:g} % of the best there.",
         "First choice: share of the real choices in which it is the teacher's.",
         "",
     ]
-    lines += layout(HEADER, [_cells(problem, row) for row in rows], 1)
+    lines += layout(HEADER, [_cells(problem, row, places) for row in rows], 1)
     return "\n".join(lines) + "\n"
 
 
-def _cells(problem: Problem, row: dict[str, Any]) -> tuple[str, ...]:
+def _cells(problem: Problem, row: dict[str, Any], places: int) -> tuple[str, ...]:
     return (
         called(label(problem, row["kind"]), row["by"]),
         f"{row['size']}{'*' if row['picked'] else ' '}",
         str(row["complexity"]),
-        "-" if row["unseen"] is None else f"{row['unseen']:.2f}",
-        f"{row['mean']:.2f}",
+        "-" if row["unseen"] is None else f"{row['unseen']:.{places}f}",
+        f"{row['mean']:.{places}f}",
         *difference_cells(row),
-        f"{row['worst']:.2f}",
+        f"{row['worst']:.{places}f}",
         "-" if row["top1"] is None else f"{100 * row['top1']:.1f} %",
     )

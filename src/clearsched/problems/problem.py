@@ -305,7 +305,10 @@ class Instance(Protocol):
         """Whether "none of these" is an answer to the rank choice in these episodes."""
 
     def simulate(self, policy: Compiled, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
-        """Run a compiled policy: an `Outcome` an episode, the same whatever other episodes are given."""
+        """Run a compiled policy: an `Outcome` an episode, the same whatever other episodes are given.
+
+        Where the problem has gauges, also a `compiled.guard.Guarded`, and outcomes tell what the guard saw.
+        """
 
     def lockstep(self, episodes: Sequence[Episode], width: int | None = None, *, record: bool = False) -> Lockstep:
         """At most `width` episodes at a time, all of them without it; `record`: outcomes tell what `details` need."""
@@ -420,12 +423,6 @@ class Problem(Protocol):
 
     def compile_heuristic(self, name: str, parameters: Sequence[float]) -> Compiled:
         """A heuristic that runs in the loop."""
-
-    def compile_guarded(self, policy: Compiled, heuristic: Compiled, bounds: Any) -> Compiled:
-        """A policy that the heuristic takes over from where a gauge exceeds its bound (`compiled.guard.Bounds`).
-
-        `Instance.simulate` runs it, and its outcomes tell what the guard saw. Asked for where there are gauges only.
-        """
 
     def network(self, sizes: Mapping[str, int], none: bool) -> Any:
         """A network for its decisions (`teacher.network.Network`); `none`: it scores "none of these" too."""

@@ -114,10 +114,7 @@ class _Trial:
         self.rank: Choice = policy.rank
 
     def _scored(self, rows: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
-        scores = np.array(self.policy.scores(rows, starts), np.float64)
-        if not self.policy.may_idle:
-            scores[np.isnan(rows).all(axis=1)] = -np.inf
-        return scores
+        return np.array(self.policy.scores(rows, starts), np.float64)
 
     def _answer(self, scores: np.ndarray) -> int:
         return int(places(scores, np.array([0, len(scores)]), self.none).argmin())
@@ -183,9 +180,11 @@ class _Trial:
             starts = np.arange(len(values) + 1) * len(self.rows)
             yield from self._scored(whole.reshape(-1, self.rows.shape[1]), starts).reshape(len(values), -1)
             return
-        scored = self._scored(self._changed(feature, rows, values)).reshape(len(values), len(rows))
-        for new in scored:
-            scores = self.scores.copy()
+        # All in one call: under patches a score is a place among the rows that are scored together.
+        scored = self._scored(np.concatenate([self.rows, self._changed(feature, rows, values)]))
+        before, changed = np.split(scored, [len(self.rows)])
+        for new in changed.reshape(len(values), len(rows)):
+            scores = before.copy()
             scores[rows] = new
             yield scores
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 
 import numpy as np
 
@@ -35,54 +36,86 @@ def reached(value: float, unit: str) -> str:
     return f"{side}{valued(near, unit)}"
 
 
+# What speaks for a row ---------------------------------------------------------------------------------------------
+
+
+@singledispatch
 def for_it(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
-    """What of a scorer speaks for a row float32[F]."""
-    names = names_of(choice)
+    """What of a scorer speaks for a row float32[F]: its score, unless the kind is registered below."""
     if scorer.relative:
         return "what it wins against the others counts"
-    score = float(scorer.scores(row[None], names)[0])
-    place = scorer.firing(row[None], names)
-    if isinstance(scorer, RuleList) and place is not None:
-        rule = scorer.rules[place[0]]
-        return f"it meets rule {place[0] + 1}{_met(rule.conditions, scorer.names, choice, row)}, score {rule.value:g}"
-    if isinstance(scorer, StepList) and place is not None:
-        step = scorer.steps[place[0]]
-        met = _met(step.conditions, scorer.names, choice, row, _cap(scorer, int(place[0]), choice, row))
-        return f"it falls under step {place[0] + 1}{met}, score {score:.6g}"
-    return f"it has the score {score:.4g}"
+    return f"it has the score {_score(scorer, choice, row):.4g}"
 
 
+@for_it.register(RuleList)
+def _by_rule(scorer: RuleList, choice: Choice, row: np.ndarray) -> str:
+    place = _place(scorer, choice, row)
+    rule = scorer.rules[place]
+    return f"it meets rule {place + 1}{_met(rule.conditions, scorer.names, choice, row)}, score {rule.value:g}"
+
+
+@for_it.register(StepList)
+def _by_step(scorer: StepList, choice: Choice, row: np.ndarray) -> str:
+    place = _place(scorer, choice, row)
+    conditions, cap = scorer.steps[place].conditions, _cap(scorer, place, choice, row)
+    met = _met(conditions, scorer.names, choice, row, cap)
+    return f"it falls under step {place + 1}{met}, score {_score(scorer, choice, row):.6g}"
+
+
+# Why a row comes before another -------------------------------------------------------------------------------------
+
+
+@singledispatch
 def against(scorer: Scorer, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
-    """Why a row float32[F] comes before another one."""
-    names = names_of(choice)
-    if isinstance(scorer, PairForest):
-        return f"the first of the two is the better one with {100 * scorer.share(row, other, names):.0f} % of the votes"
-    mine, theirs = (scorer.firing(each[None], names) for each in (row, other))
-    if isinstance(scorer, RuleList) and mine is not None and theirs is not None:
-        if scorer.rules[mine[0]].value != scorer.rules[theirs[0]].value:
-            return _missed(scorer.rules[mine[0]].conditions, f"rule {mine[0] + 1}", scorer.names, choice, other)
-        return _ties(scorer, choice, row, other)
-    if isinstance(scorer, StepList) and mine is not None and theirs is not None and mine[0] != theirs[0]:
-        step, place = scorer.steps[mine[0]], int(mine[0])
-        told = _missed(step.conditions, f"step {place + 1}", scorer.names, choice, other)
-        return told or f"of step {place + 1} it misses the cap: {_cap(scorer, place, choice, other)}"
+    """Why a row float32[F] comes before another one: by its features, unless the kind is registered below."""
     return _effects(scorer, choice, row, other)
+
+
+@against.register(PairForest)
+def _by_votes(scorer: PairForest, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
+    share = scorer.share(row, other, names_of(choice))
+    return f"the first of the two is the better one with {100 * share:.0f} % of the votes"
+
+
+@against.register(RuleList)
+def _by_rules(scorer: RuleList, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
+    mine, theirs = (_place(scorer, choice, each) for each in (row, other))
+    if scorer.rules[mine].value == scorer.rules[theirs].value:
+        return _ties(scorer, choice, row, other)
+    return _missed(scorer.rules[mine].conditions, f"rule {mine + 1}", scorer.names, choice, other)
+
+
+@against.register(StepList)
+def _by_steps(scorer: StepList, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
+    mine, theirs = (_place(scorer, choice, each) for each in (row, other))
+    if mine == theirs:
+        return _effects(scorer, choice, row, other)
+    told = _missed(scorer.steps[mine].conditions, f"step {mine + 1}", scorer.names, choice, other)
+    return told or f"of step {mine + 1} it misses the cap: {_cap(scorer, mine, choice, other)}"
+
+
+# Levels, and the parts of sentences ---------------------------------------------------------------------------------
 
 
 def level_reason(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
     """What of the scorer of a level speaks for a row float32[F]."""
     names = names_of(choice)
-    place, share = scorer.firing(row[None], names), float(scorer.scores(row[None], names)[0])
+    place, share = scorer.firing(row[None], names), _score(scorer, choice, row)
     told = words.amount(float(f"{min(share, 1.0):.3g}"), choice, {})
     if place is None:
         return told
-    kind = {RuleList: "rule", StepList: "step"}.get(type(scorer), "term")
-    conditions: Sequence[Condition] = ()
-    if isinstance(scorer, RuleList):
-        conditions = scorer.rules[place[0]].conditions
-    elif isinstance(scorer, StepList):
-        conditions = scorer.steps[place[0]].conditions
-    return f"{kind} {place[0] + 1}{_met(conditions, names, choice, row)}: {told}"
+    piece, clauses = scorer.pieces()[place[0]].name, scorer.clauses()
+    conditions = clauses[place[0]].conditions if clauses else ()
+    return f"{piece}{_met(conditions, names, choice, row)}: {told}"
+
+
+def _score(scorer: Scorer, choice: Choice, row: np.ndarray) -> float:
+    return float(scorer.scores(row[None], names_of(choice))[0])
+
+
+def _place(scorer: RuleList | StepList, choice: Choice, row: np.ndarray) -> int:
+    """The rule or step that a row fits."""
+    return int(scorer.firing(row[None], names_of(choice))[0])
 
 
 def _unit(choice: Choice, name: str) -> str:

@@ -25,7 +25,7 @@ class Worth(NamedTuple):
     fires: float | None  # share of the candidates (of a level: of the decisions) for which it speaks
     answers: float | None  # share of the decisions whose answer it gave
     changes: float | None  # share of the decisions whose answer is another one without it
-    cost: Interval | None  # of the objective without it, less that with it, % of that
+    cost: Interval | None  # by how much the objective is worse without it, % of it with it; none where that is 0
 
 
 class Bench(NamedTuple):
@@ -52,11 +52,8 @@ def worth_of(policy: ScoredPolicy, logged: Mapping[str, Choices], most: int, ben
         shares = _Shares(policy, choice, logged.get(choice.name), most)
         for place, (name, other) in enumerate(_without(policy, choice)):
             cost = None
-            if other is not None and bench is not None and base is not None:
-                drawn = generator(0, "students", "worth")
-                values = _objective(other, bench)
-                cost = paired_difference(values, base, drawn, bench.confidence, bench.resamples)
-                cost = cost.scaled(100.0 / abs(float(base.mean())))
+            if other is not None and bench is not None and base is not None and base.mean():
+                cost = _cost_of(_objective(other, bench), base, bench)
             changes = None if other is None else shares.changes(other)
             found.append(Worth(choice.name, name, *shares.of(place), changes, cost))
     return found
@@ -77,6 +74,13 @@ def _objective(policy: ScoredPolicy, bench: Bench) -> np.ndarray:
     name = bench.instance.objective.name
     outcomes = policy.run(bench.instance, bench.episodes)
     return np.array([outcome.measures[name] for outcome in outcomes])
+
+
+def _cost_of(values: np.ndarray, base: np.ndarray, bench: Bench) -> Interval:
+    """By how much `values` are worse than `base`, % of that, episode by episode."""
+    worse = (values, base) if bench.instance.objective.lower_is_better else (base, values)
+    found = paired_difference(*worse, generator(0, "students", "worth"), bench.confidence, bench.resamples)
+    return found.scaled(100.0 / abs(float(base.mean())))
 
 
 class _Shares:

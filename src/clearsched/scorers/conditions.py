@@ -8,7 +8,7 @@ is read or written.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,6 +102,13 @@ def parse_conditions(text: str, names: Sequence[str], where: str) -> tuple[Condi
             raise ClearschedError(f"{where}: {written.feature}: no unit here: leave out {written.unit!r}")
         conditions.append(written.condition(known_column(written.feature, names, where)))
     return tuple(conditions)
+
+
+def by_columns(
+    conditions: Sequence[Condition], names: Sequence[str], column: Mapping[str, int]
+) -> tuple[Condition, ...]:
+    """Conditions that count by `names`, by the columns that `column` gives."""
+    return tuple(condition._replace(feature=column[names[condition.feature]]) for condition in conditions)
 
 
 def compile_rules(rules: Sequence[Rule]) -> dict[str, list]:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.guard import Bounds
+from clearsched.compiled.guard import Bounds, Guarded
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import CompiledPolicy, heuristic
 from clearsched.problems.problem import Compiled, Gauge, Problem
@@ -50,11 +51,11 @@ class Guard:
         """
         return heuristic(problem, self.heuristic, self.settings)
 
-    def compiled(self, problem: Problem, policy: Compiled) -> Compiled:
+    def compiled(self, problem: Problem, policy: Compiled) -> Guarded:
         """A compiled policy with this guard."""
         bounds = [self.when.get(gauge.name, Bound(np.inf, np.inf)) for gauge in problem.gauges]
         above, until = (np.array([bound[place] for bound in bounds]) for place in range(2))
-        return problem.compile_guarded(policy, self.policy(problem).compiled, Bounds(above, until))
+        return Guarded(policy, self.policy(problem).compiled, Bounds(above, until))
 
     def to_json(self) -> dict[str, Any]:
         """What the policy's file has of it."""
@@ -94,7 +95,7 @@ def read_guard(value: Any, problem: Problem, where: str) -> Guard:
     when, settings = value["when"], value.get("settings", {})
     if not isinstance(when, dict) or not when:
         raise ClearschedError(f"{where}.when: an object with a bound by the name of a gauge expected")
-    if not isinstance(settings, dict) or not all(_is_number(number) for number in settings.values()):
+    if not isinstance(settings, dict) or not all(is_number(number) for number in settings.values()):
         raise ClearschedError(f"{where}.settings: numbers by the name of a parameter expected")
     check_gauges(problem, f"{where}.when", when)
     bounds = {name: _bound(when[name], name, f"{where}.when") for name in when}
@@ -125,7 +126,7 @@ def check_gauges(problem: Problem, where: str, names: Iterable[str] = ()) -> Non
 
 
 def _bound(value: Any, name: str, where: str) -> Bound:
-    if not isinstance(value, dict) or set(value) != {"above", "until"} or not all(map(_is_number, value.values())):
+    if not isinstance(value, dict) or set(value) != {"above", "until"} or not all(map(is_number, value.values())):
         raise ClearschedError(f"{where}.{name}: an object with the numbers `above` and `until` expected")
     bound = Bound(float(value["above"]), float(value["until"]))
     if not 0 <= bound.until <= bound.above:
@@ -138,7 +139,3 @@ def _bound(value: Any, name: str, where: str) -> Bound:
 
 def _amount(value: float, gauge: Gauge) -> str:
     return f"{np.format_float_positional(value, trim='-')} {gauge.unit}".rstrip()
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

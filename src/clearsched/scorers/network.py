@@ -10,6 +10,7 @@ import numpy as np
 
 from clearsched.compiled.perceptron import WIDEST, Network
 from clearsched.compiled.scoring import Packed, scores_of
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.scorer import Facts, Question, Scorer, known_column, name_list
@@ -127,9 +128,6 @@ def _scales(value: Any, count: int, where: str) -> tuple[float, ...]:
     Raises:
         ClearschedError: they are not one number of at least 0 for each feature.
     """
-    numbers = isinstance(value, list) and all(
-        isinstance(scale, int | float) and not isinstance(scale, bool) and 0 <= scale < np.inf for scale in value
-    )
-    if not numbers or len(value) not in (0, count):
+    if not isinstance(value, list) or len(value) not in (0, count) or not all(is_number(s) and s >= 0 for s in value):
         raise ClearschedError(f"{where}.scales: a number of at least 0 for each of the {count} features expected")
     return tuple(float(scale) for scale in value)

@@ -21,6 +21,7 @@ from clearsched.scorers import words
 from clearsched.scorers.conditions import flatten
 from clearsched.scorers.pieces import each_of
 from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column
+from clearsched.scorers.trees import check_tree
 
 Tree = dict[str, Any]
 
@@ -35,6 +36,10 @@ TREES_SHOWN, LEVELS_SHOWN = 2, 2
 
 OPPONENTS = 32
 """Others that a candidate is held against, unless a file says how many."""
+
+
+MOST_OPPONENTS = 1_000_000
+"""That a file may say: more candidates than any decision has."""
 
 
 class Column(NamedTuple):
@@ -88,8 +93,8 @@ class PairForest(Scorer):
         """`pairs`, and it may have `against_none`: lists of trees; `features`: by which they count; `opponents`."""
         columns = _columns(value.get("features"), names, where)
         opponents = value.get("opponents", OPPONENTS)
-        if isinstance(opponents, bool) or not isinstance(opponents, int) or opponents < 1:
-            raise ClearschedError(f"{where}.opponents: a whole number from 1 on expected")
+        if isinstance(opponents, bool) or not isinstance(opponents, int) or not 1 <= opponents <= MOST_OPPONENTS:
+            raise ClearschedError(f"{where}.opponents: a whole number from 1 to {MOST_OPPONENTS:,} expected")
         against_none = value.get("against_none", [])
         forest = {"pairs": value["pairs"], "against_none": against_none}
         for key, trees in forest.items():
@@ -229,8 +234,7 @@ def _check_trees(trees: Any, columns: int, where: str) -> None:
     if not isinstance(trees, list):
         raise ClearschedError(f"{where}: a list of trees expected")
     for place, tree in enumerate(trees):
-        asked, value = (tree.get(key) if isinstance(tree, dict) else None for key in ("feature", "value"))
-        if not isinstance(asked, list) or not all(isinstance(f, int) and LEAF <= f < columns for f in asked):
-            raise ClearschedError(f"{where}: tree {place}: feature: a list of {LEAF} (leaf) to {columns - 1} expected")
-        if not isinstance(value, list) or not all(isinstance(v, int | float) and 0 <= v <= 1 for v in value):
+        check_tree(tree, columns, f"{where}: tree {place}")
+        value = tree.get("value")
+        if not isinstance(value, list) or not all(0 <= v <= 1 for v in value):
             raise ClearschedError(f"{where}: tree {place}: value: a list of shares from 0 to 1 expected")

@@ -11,8 +11,6 @@ from clearsched.scorers.conditions import number
 from clearsched.scorers.patches import AVOID, KEEP_LOCAL, PREFER, Patch
 from clearsched.scorers.scorer import Facts
 
-INDENT = " " * 8
-
 
 def render_patches(patches: Sequence[Patch], choices: Sequence[Choice], facts: Facts) -> list[str]:
     """Their text in lines, numbered in the order in which they count."""
@@ -23,8 +21,8 @@ def render_patches(patches: Sequence[Patch], choices: Sequence[Choice], facts: F
     lines = [*textwrap.wrap(how, words.WIDTH), ""]
     for place, patch in enumerate(patches, 1):
         told = f"{condition_in_words(patch, choice_of(patch, choices))}  ->  {effect_in_words(patch, choices, facts)}"
-        lines += _wrapped(told, f"{place:>3}. ")
-        lines += _wrapped(f"because {patch.because}", INDENT) if patch.because else []
+        lines += words.wrapped(f"{place:>3}. ", told)
+        lines += words.wrapped(words.INDENT, f"because {patch.because}") if patch.because else []
     return lines
 
 
@@ -53,14 +51,3 @@ def effect_in_words(patch: Patch, choices: Sequence[Choice], facts: Facts) -> st
         return f"keep local: such candidates with {choice.keeps} >= 1 come before all others"
     told = {PREFER: "prefer: such candidates come before all others", AVOID: "avoid: such candidates come last"}
     return told.get(patch.do, f"idle: rather than take such a candidate, {choice.none}")
-
-
-def _wrapped(text: str, start: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        words.WIDTH,
-        initial_indent=start,
-        subsequent_indent=INDENT,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

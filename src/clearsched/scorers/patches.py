@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from clearsched.compiled.patches import CAP, FIRST, IDLE, LAST, MOST, pack_patches
 from clearsched.compiled.steps import Steps
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Choice, Problem
 from clearsched.scorers.conditions import Comparison, Condition, holds, parse_comparisons, tighten
@@ -50,9 +52,9 @@ class Patch:
     because: str = ""
     priority: int = 0
 
-    @property
+    @cached_property
     def comparisons(self) -> list[Comparison]:
-        """The conditions as they are written."""
+        """The conditions as they are written: parsed once, since `meets` is asked at every decision that changes."""
         return [] if self.when == ALWAYS else parse_comparisons(self.when, "when")
 
     def to_json(self) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def _patch(entry: Any, problem: Problem, where: str) -> Patch:
     do, cap, because, priority = (entry.get(key) for key in KEYS[1:])
     if (do is None) == (cap is None):
         raise ClearschedError(f"{where}: exactly one of `do` ({', '.join(ACTIONS)}) and `cap` expected")
-    if cap is not None and not (_is_number(cap) and 0 < cap <= 1):
+    if cap is not None and not (is_number(cap) and 0 < cap <= 1):
         raise ClearschedError(f"{where}: cap: a share above 0 and up to 1 expected, not {cap!r}")
     if do is not None and do not in ACTIONS:
         near = get_close_matches(str(do), ACTIONS, 1)
@@ -158,7 +160,3 @@ def _when(text: Any, choice: Choice, where: str) -> str:
             told = f"is in {unit}" if unit else "has no unit"
             raise ClearschedError(f"{where}: when: {written.feature} {told}, not in {written.unit!r}")
     return " ".join(text.split())
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

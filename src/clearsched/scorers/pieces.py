@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from clearsched.scorers.scorer import Piece, Scorer
 from clearsched.scorers.ties import MOST
+
+Item = TypeVar("Item")
 
 
 def each_of(scorer: Any, field: str, word: str, *, otherwise: bool = False, **changed: Any) -> list[Piece]:
@@ -33,9 +35,19 @@ def speakers(scorer: Scorer) -> int:
     return sum(piece.speaks for piece in scorer.pieces())
 
 
-def less(items: Sequence[Any], place: int) -> tuple[Any, ...]:
+def less(items: Sequence[Item], place: int) -> tuple[Item, ...]:
     """All items but one."""
     return (*items[:place], *items[place + 1 :])
+
+
+def each_less(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+    """The items without one of them, the last first."""
+    return (less(items, place) for place in reversed(range(len(items))))
+
+
+def with_item(items: Sequence[Item], place: int, item: Item) -> tuple[Item, ...]:
+    """The items with another one at a place."""
+    return (*items[:place], item, *items[place + 1 :])
 
 
 def _tie(tie: str) -> str:

@@ -11,24 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from clearsched.compiled.cap_terms import NO_CAP_TERMS
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.compiled.trees import pack
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, compile_rules, parse_conditions
+from clearsched.scorers.conditions import OTHERWISE, Rule, by_columns, compile_rules, parse_conditions
 from clearsched.scorers.pieces import each_of, ties_of
-from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column
+from clearsched.scorers.scorer import ByColumns, Facts, Piece, Question, known_column
 from clearsched.scorers.ties import APART, MOST, among_equals, check_ties, read_ties, tie_weights
 
 ADD = "add"
 
 
 @dataclass(frozen=True)
-class PointSum(Scorer):
+class PointSum(ByColumns):
     """The sum of the points of all entries whose conditions a row meets.
 
     Attributes:
@@ -46,7 +45,7 @@ class PointSum(Scorer):
         column = {name: known_column(name, names, where) for name in self.used}
         times = APART if self.ties else 1.0
         trees = [
-            compile_rules([Rule(_moved(entry.conditions, self.names, column), times * entry.value), Rule((), 0.0)])
+            compile_rules([Rule(by_columns(entry.conditions, self.names, column), times * entry.value), Rule((), 0.0)])
             for entry in self.points
         ]
         packed = Packed(trees=pack(trees, len(names), where))
@@ -91,13 +90,6 @@ class PointSum(Scorer):
         """Conditions and entries, and ties."""
         return sum(len(entry.conditions) + 1 for entry in self.points) + len(self.ties)
 
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The features of the conditions and ties, in the order of the columns."""
-        asked = {self.names[c.feature] for entry in self.points for c in entry.conditions}
-        asked |= {tie.removeprefix(MOST) for tie in self.ties}
-        return tuple(name for name in self.names if name in asked)
-
     def check(self, choice: Question, where: str) -> None:
         """Ties are of a choice among candidates."""
         if self.ties:
@@ -114,15 +106,10 @@ class PointSum(Scorer):
         return Counter(asked + [tie.removeprefix(MOST) for tie in self.ties])
 
 
-def _moved(conditions: Sequence[Condition], names: Sequence[str], column: dict[str, int]) -> tuple[Condition, ...]:
-    """The conditions by the columns of the loop."""
-    return tuple(condition._replace(feature=column[names[condition.feature]]) for condition in conditions)
-
-
 def _entry(entry: Any, names: Sequence[str], where: str) -> Rule:
     text, value = (entry.get("if", OTHERWISE), entry.get(ADD)) if isinstance(entry, dict) else (None, None)
     if not isinstance(text, str):
         raise ClearschedError(f"{where}: if: a text expected")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+    if not is_number(value):
         raise ClearschedError(f"{where}: {ADD}: a number expected")
     return Rule(parse_conditions(text, names, where), value)

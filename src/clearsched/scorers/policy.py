@@ -12,6 +12,7 @@ import numpy as np
 
 from clearsched.compiled.patches import patched
 from clearsched.compiled.scoring import NOTHING, Packed, with_patches
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
@@ -180,7 +181,7 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
         scorers[choice.name] = read_scorer(content[choice.name], names_of(choice), f"{path}: {choice.name}")
         scorers[choice.name].check(choice, f"{path}: {choice.name}")
     most = content.get("most", 0)
-    if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most < np.inf:
+    if not is_number(most) or most < 0:
         raise ClearschedError(f"{path}: most: a number of at least 0 expected")
     patches = read_patches(content.get("patches", []), problem, f"{path}: patches")
     guard = read_guard(content["guard"], problem, f"{path}: guard") if "guard" in content else None

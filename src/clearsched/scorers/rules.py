@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,11 +14,22 @@ from clearsched.compiled.cap_terms import NO_CAP_TERMS
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
 from clearsched.compiled.trees import pack
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.conditions import Condition, Rule, compile_rules, first_rule, parse_conditions
-from clearsched.scorers.pieces import each_of, ties_of
-from clearsched.scorers.scorer import LEVEL, Facts, Piece, Question, Scorer, check_share, known_column, sorted_marks
+from clearsched.scorers.conditions import Rule, by_columns, compile_rules, first_rule, parse_conditions
+from clearsched.scorers.pieces import each_less, each_of, less, ties_of, with_item
+from clearsched.scorers.scorer import (
+    LEVEL,
+    ByColumns,
+    Clause,
+    Facts,
+    Piece,
+    Question,
+    check_share,
+    known_column,
+    sorted_marks,
+)
 from clearsched.scorers.ties import APART, MOST, among_equals, check_ties, read_ties, tie_weights
 
 VALUE = "then"
@@ -27,7 +38,7 @@ OLDER_VALUES = ("score", "limit_share")
 
 
 @dataclass(frozen=True)
-class RuleList(Scorer):
+class RuleList(ByColumns):
     """Rules read from the top.
 
     Attributes:
@@ -43,13 +54,12 @@ class RuleList(Scorer):
     shares: tuple[float, ...] = ()
     ties: tuple[str, ...] = ()
 
+    clause: ClassVar[str] = "rule"
+
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
         column = {name: known_column(name, names, where) for name in self.used}
-        rules = [
-            Rule(tuple(Condition(column[self.names[c.feature]], c.below, c.threshold) for c in conditions), value)
-            for conditions, value in self.rules
-        ]
+        rules = [Rule(by_columns(conditions, self.names, column), value) for conditions, value in self.rules]
         if not self.ties:
             return Packed(trees=pack([compile_rules(rules)], len(names), where))
         plus = [(column[name], weight) for name, weight in tie_weights(self.ties)]
@@ -120,13 +130,6 @@ class RuleList(Scorer):
         """Conditions and rules."""
         return sum(len(rule.conditions) + 1 for rule in self.rules) + len(self.ties)
 
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The features of the conditions and ties, in the order of the columns."""
-        asked = {self.names[c.feature] for rule in self.rules for c in rule.conditions}
-        asked |= {tie.removeprefix(MOST) for tie in self.ties}
-        return tuple(name for name in self.names if name in asked)
-
     def check(self, choice: Question, where: str) -> None:
         """Ties are of a choice among candidates; what a rule gives for a level is a share."""
         if self.ties:
@@ -137,7 +140,23 @@ class RuleList(Scorer):
 
     def pieces(self) -> list[Piece]:
         """Rules and ties."""
-        return each_of(self, "rules", "rule", otherwise=True, shares=()) + ties_of(self)
+        return each_of(self, "rules", self.clause, otherwise=True, shares=()) + ties_of(self)
+
+    def clauses(self) -> list[Clause]:
+        """The rules."""
+        return [Clause(rule.conditions) for rule in self.rules]
+
+    def shorter(self) -> Iterator[RuleList]:
+        """Without a rule, a condition or a tie."""
+        for place in reversed(range(len(self.rules) - 1)):
+            yield replace(self, rules=less(self.rules, place), shares=())
+        for place, rule in enumerate(self.rules[:-1]):
+            for fewer in each_less(rule.conditions):
+                if fewer:
+                    changed = rule._replace(conditions=fewer)
+                    yield replace(self, rules=with_item(self.rules, place, changed), shares=())
+        for ties in each_less(self.ties):
+            yield replace(self, ties=ties, shares=())
 
     def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """int64[n]: the first rule that fits each row."""
@@ -176,6 +195,6 @@ def _rule(entry: Any, names: Sequence[str], where: str) -> Rule:
         raise ClearschedError(f"{where}: if: a text expected")
     key = next((key for key in (VALUE, *OLDER_VALUES) if key in entry), VALUE)
     value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+    if not is_number(value):
         raise ClearschedError(f"{where}: {key}: a number expected")
     return Rule(parse_conditions(text, names, where), value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -51,6 +51,18 @@ LEVEL = "level"
 """The form of a choice of how much."""
 
 
+class Clause(NamedTuple):
+    """One of the ordered clauses of a scorer: the first that a row fits gives it its score.
+
+    Attributes:
+        conditions: that it must meet, by the columns of the scorer.
+        capped: whether a cap decides besides.
+    """
+
+    conditions: tuple[Any, ...]  # of `scorers.conditions.Condition`
+    capped: bool = False
+
+
 class Piece(NamedTuple):
     """A part of a scorer that a person reads as one.
 
@@ -73,6 +85,9 @@ class Scorer(Protocol):
 
     relative: ClassVar[bool] = False
     """Whether the score of a row depends on the other rows of its decision."""
+
+    clause: ClassVar[str] = ""
+    """What its clauses are called: "rule", "step"; empty where it has none."""
 
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the compiled loop, whose rows have the features `names`; `where` begins an error.
@@ -128,6 +143,14 @@ class Scorer(Protocol):
         """Its pieces in the order in which they are printed; those that `firing` tells apart come first."""
         return []
 
+    def clauses(self) -> list[Clause]:
+        """Its clauses in their order, which `firing` tells apart."""
+        return []
+
+    def shorter(self) -> Iterator[Scorer]:
+        """It with a part less that a search may have left idle; the larger parts first, the last of them first."""
+        return iter(())
+
     def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray | None:
         """int64[n]: the piece that speaks for each row of float32[n, F], by its place; None where all do at once."""
         return None
@@ -150,6 +173,18 @@ class Scorer(Protocol):
     def places(self) -> Counter[str]:
         """How many conditions, ties, nodes, powers and weights ask for each feature."""
         return Counter(self.used)
+
+
+class ByColumns(Scorer, Protocol):
+    """A scorer whose conditions count features by the columns of names of its own."""
+
+    names: tuple[str, ...]
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The features of `places`, in the order of the columns."""
+        asked = self.places()
+        return tuple(name for name in self.names if asked[name])
 
 
 def read_scorer(value: Any, names: Sequence[str], where: str) -> Scorer:
@@ -221,10 +256,12 @@ def name_list(value: Any, names: Sequence[str], where: str) -> tuple[str, ...]:
     """A file's own list of features, by which its numbers count.
 
     Raises:
-        ClearschedError: no list of texts, or an unknown feature.
+        ClearschedError: no list of texts, an unknown feature, or one that stands there twice.
     """
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise ClearschedError(f"{where}: features: a list of names expected")
-    for name in value:
+    for place, name in enumerate(value):
         known_column(name, names, where)
+        if name in value[:place]:
+            raise ClearschedError(f"{where}: features: {name} stands there twice")
     return tuple(value)

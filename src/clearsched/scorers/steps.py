@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,12 +13,23 @@ from clearsched.compiled.cap_terms import NO_CAP_TERMS, TIMES, pack_cap_terms
 from clearsched.compiled.formulae import pack_formula
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import level_in_words
-from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, parse_conditions
-from clearsched.scorers.pieces import each_of
-from clearsched.scorers.scorer import LEVEL, Facts, Piece, Question, Scorer, check_share, known_column, sorted_marks
+from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, by_columns, parse_conditions
+from clearsched.scorers.pieces import each_less, each_of, less, with_item
+from clearsched.scorers.scorer import (
+    LEVEL,
+    ByColumns,
+    Clause,
+    Facts,
+    Piece,
+    Question,
+    check_share,
+    known_column,
+    sorted_marks,
+)
 
 KEYS = ("if", "of", "below", "then", "plus")
 """What an object of the list `steps` may have."""
@@ -45,7 +55,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class StepList(Scorer):
+class StepList(ByColumns):
     """Steps read from the top: the first that a row falls under gives it its value.
 
     A level is rounded up, so that it says what the caps of the candidates say: who is below one may take one more.
@@ -58,6 +68,8 @@ class StepList(Scorer):
     steps: tuple[Step, ...]
     names: tuple[str, ...]
 
+    clause: ClassVar[str] = "step"
+
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
         column = {name: known_column(name, names, where) for name in self.used}
@@ -65,7 +77,7 @@ class StepList(Scorer):
         caps = pack_cap_terms(terms, names, where) if terms else NO_CAP_TERMS
         packed = [
             {
-                "conditions": [(column[self.names[c.feature]], c.below, c.threshold) for c in step.conditions],
+                "conditions": by_columns(step.conditions, self.names, column),
                 "of": column[step.of] if step.of else NO_COLUMN,
                 "terms": len(step.below),
                 "value": step.value,
@@ -125,7 +137,8 @@ class StepList(Scorer):
             if not told_idle and step.value is not None and step.value <= 0:
                 lines.append(f"     below here: {idle}")
                 told_idle = True
-            lines += _wrapped(place, f"{self._case(step, place, choice, facts)}  ->  {_result(step, choice, facts)}")
+            told = f"{self._case(step, place, choice, facts)}  ->  {_result(step, choice, facts)}"
+            lines += words.wrapped(f"{place:>3}. ", told)
             if step.plus:
                 lines += [f"        {line.strip()}" for line in words.terms(step.plus, unit)]
         return lines
@@ -147,18 +160,23 @@ class StepList(Scorer):
             1 + len(step.conditions) + sum(len(term) for term in step.below) + len(step.plus) for step in self.steps
         )
 
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The features of conditions, caps and weights, in the order of the columns."""
-        found = {self.names[c.feature] for step in self.steps for c in step.conditions}
-        found |= {step.of for step in self.steps if step.of}
-        found |= {name for step in self.steps for term in step.below for name in term if name != TIMES}
-        found |= {name for step in self.steps for name in step.plus}
-        return tuple(name for name in self.names if name in found)
-
     def pieces(self) -> list[Piece]:
         """The steps."""
-        return each_of(self, "steps", "step", otherwise=True)
+        return each_of(self, "steps", self.clause, otherwise=True)
+
+    def clauses(self) -> list[Clause]:
+        """The steps."""
+        return [Clause(step.conditions, bool(step.of)) for step in self.steps]
+
+    def shorter(self) -> Iterator[StepList]:
+        """Without a step, a term of a cap or a condition."""
+        for place in reversed(range(len(self.steps) - 1)):
+            yield replace(self, steps=less(self.steps, place))
+        for place, step in enumerate(self.steps):
+            fewer = [replace(step, below=below) for below in each_less(step.below) if below]
+            fewer += [replace(step, conditions=rest) for rest in each_less(step.conditions) if rest]
+            for other in fewer:
+                yield replace(self, steps=with_item(self.steps, place, other))
 
     def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """int64[n]: the first step that each row falls under."""
@@ -188,7 +206,7 @@ class StepList(Scorer):
             found.update(self.names[condition.feature] for condition in step.conditions)
             found.update([step.of] if step.of else [])
             found.update(name for term in step.below for name in term if name != TIMES)
-            found.update(step.plus)
+            found.update(list(step.plus))  # the names: of a mapping a Counter would add the weights
         return found
 
 
@@ -199,17 +217,6 @@ def _result(step: Step, choice: Question, facts: Facts) -> str:
     if choice.form == words.SCORE:
         return f"score {step.value:g}" + (", and" if step.plus else "")
     return words.amount(step.value, choice, facts)
-
-
-def _wrapped(place: int, text: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        words.WIDTH,
-        initial_indent=f"{place:>3}. ",
-        subsequent_indent=" " * 8,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _step(entry: Any, names: Sequence[str], where: str) -> Step:
@@ -234,7 +241,7 @@ def _step(entry: Any, names: Sequence[str], where: str) -> Step:
         pack_cap_terms(below, names, f"{where}.below")
     if value is None and not below:
         raise ClearschedError(f"{where}: `then` is missing: a number expected where there is no cap to take")
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value)):
+    if value is not None and not is_number(value):
         raise ClearschedError(f"{where}.then: a number expected")
     if not isinstance(plus, dict):
         raise ClearschedError(f"{where}.plus: weights by feature expected")

@@ -17,7 +17,7 @@ from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import OTHERWISE, Condition, parse_conditions
 from clearsched.scorers.pieces import each_of
-from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_column, read_scorer
+from clearsched.scorers.scorer import ByColumns, Facts, Piece, Question, Scorer, known_column, read_scorer
 
 
 class Case(NamedTuple):
@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Switch(Scorer):
+class Switch(ByColumns):
     """Cases read from the top: the first whose condition holds answers.
 
     A condition must be on what all candidates of a decision share, since scores of two scorers can't be compared.
@@ -98,13 +98,6 @@ class Switch(Scorer):
     def complexity(self) -> int:
         """Those of the cases, and their conditions."""
         return sum(case.scorer.complexity() + (case.condition is not None) for case in self.cases)
-
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The features of the conditions and of the cases, in the order of the columns."""
-        found = {self.names[case.condition.feature] for case in self.cases if case.condition is not None}
-        found |= {name for case in self.cases for name in case.scorer.used}
-        return tuple(name for name in self.names if name in found)
 
     def check(self, choice: Question, where: str) -> None:
         """Scores of two scorers can't be compared: candidates of one decision must fall under one case."""

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from clearsched.files import write_text
 from clearsched.scorers import words
 from clearsched.scorers.patch_words import choice_of, render_patches
 from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy
+
+
+def write_policy(policy: ScoredPolicy, folder: Path, stem: str) -> list[Path]:
+    """Write the JSON of a policy and its text to a folder, each atomically; the two files."""
+    files = [folder / f"{stem}.json", folder / f"{stem}.txt"]
+    policy.write(files[0])
+    write_text(files[1], render(policy))
+    return files
 
 
 def render(policy: ScoredPolicy) -> str:

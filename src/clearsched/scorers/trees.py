@@ -11,6 +11,7 @@ import numpy as np
 
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.trees import LEAF, pack
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.conditions import flatten
@@ -58,7 +59,7 @@ class TreeSum(Scorer):
             raise ClearschedError(f"{where}: trees need a list `features` of the names that they count by")
         own = name_list(value["features"], names, where)
         for place, tree in enumerate(trees):
-            _check_tree(tree, len(own), f"{where}: tree {place}")
+            check_tree(tree, len(own), f"{where}: tree {place}")
         scorer = cls(tuple(trees), own)
         scorer.pack(names, where)  # so that a broken tree is told now
         return scorer
@@ -142,7 +143,7 @@ class TreeSum(Scorer):
         return sorted({f for tree in self.trees for f in tree["feature"] if f != LEAF})
 
 
-def _check_tree(tree: Any, features: int, where: str) -> None:
+def check_tree(tree: Any, features: int, where: str) -> None:
     """The lists that count positions hold whole numbers, and the note `gain` a number for each node.
 
     Raises:
@@ -156,17 +157,13 @@ def _check_tree(tree: Any, features: int, where: str) -> None:
         if isinstance(child, list) and not all(_is_whole(node) for node in child):
             raise ClearschedError(f"{where}: {name}: a list of whole numbers expected")
     gain = tree.get("gain", [0.0] * len(asked))
-    if not isinstance(gain, list) or len(gain) != len(asked) or not all(_is_finite(value) for value in gain):
+    if not isinstance(gain, list) or len(gain) != len(asked) or not all(map(is_number, gain)):
         raise ClearschedError(f"{where}: gain: a number for each of the {len(asked)} nodes expected")
     for name in ("threshold", "value"):
         numbers = tree.get(name)
-        if isinstance(numbers, list) and not all(_is_finite(value) for value in numbers):
+        if isinstance(numbers, list) and not all(map(is_number, numbers)):
             raise ClearschedError(f"{where}: a threshold or value is not finite, or no number")
 
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

@@ -13,6 +13,9 @@ from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, number
 from clearsched.scorers.scorer import Facts, Question
 
 WIDTH = 110
+INDENT = " " * 8
+"""Of the lines after the first of a numbered text."""
+
 SCORE = "rank"
 """The form of a choice whose scorer compares candidates; the score of the other form is a share of the most."""
 
@@ -49,17 +52,20 @@ def listed(
     for place, (rule, result) in enumerate(rules, 1):
         condition = " and ".join(phrase(c, names, unit) for c in rule.conditions)
         start = ("if " if alone or place == 1 else "else if ") + condition if condition else OTHERWISE
-        found.append(
-            textwrap.wrap(
-                f"{start}  ->  {result}",
-                WIDTH,
-                initial_indent=f"{place:>3}. ",
-                subsequent_indent=" " * 8,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
+        found.append(wrapped(f"{place:>3}. ", f"{start}  ->  {result}"))
     return found
+
+
+def wrapped(start: str, text: str) -> list[str]:
+    """The lines of a numbered text; features and numbers are never broken."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent=INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def amount(share: float, choice: Question, facts: Facts) -> str:

@@ -37,11 +37,14 @@ def fit(
         The JSON file.
 
     Raises:
-        ClearschedError: no such kind, or an input is missing or broken, or does not fit the others.
+        ClearschedError: no such kind, or an input is missing or broken, or does not fit the others; or the student
+            strays from the baseline with the patches of params: then it is kept without them in <kind>_unpatched.
     """
     from clearsched.students.fitting import fit_one
+    from clearsched.students.patching import kept_if_refused
 
-    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others, size, by)
+    with kept_if_refused(out_dir / f"{kind}_unpatched", kind):
+        return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others, size, by)
 
 
 def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolicy:

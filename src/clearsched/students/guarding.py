@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.compiled.guard import never
+from clearsched.compiled.guard import Guarded, never
 from clearsched.errors import ClearschedError
-from clearsched.files import read_json, write_text
+from clearsched.files import read_json
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance
 from clearsched.scorers.guard import Bound, Guard, check_gauges
 from clearsched.scorers.policy import ScoredPolicy, load_policy
-from clearsched.scorers.text import render
+from clearsched.scorers.text import write_policy
 from clearsched.search.safety import LIMIT, evidence, judge
 from clearsched.search.trials import trials
 from clearsched.students.bench import JOINED
@@ -64,9 +64,7 @@ def measured(settings: Any, policy: ScoredPolicy, instance: Instance, tuned: Pat
     average over these episodes, is no sign of trouble, so its bound is not below that.
     """
     problem = instance.problem
-    watching = problem.compile_guarded(
-        policy.compiled, heuristic(problem, problem.baseline).compiled, never(len(problem.gauges))
-    )
+    watching = Guarded(policy.compiled, heuristic(problem, problem.baseline).compiled, never(len(problem.gauges)))
     single = [*instance.split("validation"), *instance.split("train")]
     outcomes = instance.simulate(watching, [*single, *_longer(instance)])
     most = np.max([outcome.guard.most for outcome in outcomes], axis=0)
@@ -102,9 +100,7 @@ def guard_file(
         raise ClearschedError(f"{path}: a guard stands beside the JSON of a student, a searched policy or a formula")
     policy = load_policy(path)
     policy = guarded(settings, policy, policy.problem.open(trace, workloads), tuned, tell)
-    policy.write(out_dir / f"{path.stem}.json")
-    write_text(out_dir / f"{path.stem}.txt", render(policy))
-    return [out_dir / f"{path.stem}.json", out_dir / f"{path.stem}.txt"]
+    return write_policy(policy, out_dir, path.stem)
 
 
 def _longer(instance: Instance) -> list[Any]:

@@ -150,7 +150,7 @@ def descended(met: np.ndarray, points: np.ndarray, regret: Regret, settings: Any
                 lowest, points = found, option
         if lowest == before:
             break
-    return points, cost_of(met @ points, regret)[1]
+    return points, cost_of(sums_of(met, points), regret)[1]
 
 
 def _options(points: np.ndarray, place: int, settings: Any) -> Iterator[tuple[int, np.ndarray]]:
@@ -172,7 +172,16 @@ def _options(points: np.ndarray, place: int, settings: Any) -> Iterator[tuple[in
 
 def priced(met: np.ndarray, points: np.ndarray, regret: Regret) -> float:
     """The regret, and what the conditions must save to be worth reading."""
-    return cost_of(met @ points, regret)[0] + CONDITION_PRICE * np.count_nonzero(points)
+    return cost_of(sums_of(met, points), regret)[0] + CONDITION_PRICE * np.count_nonzero(points)
+
+
+def sums_of(met: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """float32[n]: the sum of the points of each row; whole numbers far below 2^24, so they are exact.
+
+    Points of another type than `met` would have a copy of it made for every option that is tried.
+    """
+    total: np.ndarray = met @ points.astype(np.float32)
+    return total
 
 
 def cost_of(sums: np.ndarray, regret: Regret) -> tuple[float, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 
@@ -56,20 +57,29 @@ class LevelSpace:
                     yield name, power, values**power
 
 
+@singledispatch
 def level_structures(scorer: Scorer, space: LevelSpace) -> list[Scorer]:
-    """The scorers of a level next to one; none for a kind other than caps and rules."""
-    if isinstance(scorer, StepList) and all(step.below and not step.of for step in scorer.steps):
-        return [replace(scorer, steps=tuple(steps)) for steps in _caps(scorer, space)]
-    if isinstance(scorer, RuleList):
-        found: list[Scorer] = [RuleList(tuple(rules), scorer.names) for rules in _rules(scorer, space)]
-        if space.terms:
-            level = scorer.scores(space.features, space.names)
-            whole = np.full(len(level), np.inf)
-            found += [
-                StepList((Step((), below=(term,)),), scorer.names) for term in _terms(space, whole, level.astype(float))
-            ]
-        return found
+    """The scorers of a level next to one: none, unless its kind is registered below."""
     return []
+
+
+@level_structures.register(StepList)
+def _beside_caps(scorer: StepList, space: LevelSpace) -> list[Scorer]:
+    """Other caps, where every step is one."""
+    if not all(step.below and not step.of for step in scorer.steps):
+        return []
+    return [replace(scorer, steps=tuple(steps)) for steps in _caps(scorer, space)]
+
+
+@level_structures.register(RuleList)
+def _beside_rules(scorer: RuleList, space: LevelSpace) -> list[Scorer]:
+    """Other rules, and a single cap in their place."""
+    found: list[Scorer] = [RuleList(tuple(rules), scorer.names) for rules in _rules(scorer, space)]
+    if space.terms:
+        level = scorer.scores(space.features, space.names)
+        whole = np.full(len(level), np.inf)
+        found += [StepList((Step((), below=(term,)),), scorer.names) for term in _terms(space, whole, level)]
+    return found
 
 
 def _caps(scorer: StepList, space: LevelSpace) -> Iterator[list[Step]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class Refinement:
     def __init__(self, student: ScoredPolicy, columns: Mapping[str, Columns]) -> None:
         self.student = student
         self._parts = [
-            _part(scorer, columns[choice.name], choice.form == "level")
+            part_of(scorer, columns[choice.name], choice.form == "level")
             for choice in student.problem.choices
             if (scorer := student.scorers.get(choice.name)) is not None
         ]
@@ -71,19 +72,13 @@ class Part(NamedTuple):
     filled: Callable[[Sequence[float]], Scorer]
 
 
-def _part(scorer: Scorer, columns: Columns, level: bool) -> Part:
-    """What of a scorer is searched for; a kind that is not known here stays as it is."""
-    if isinstance(scorer, RuleList):
-        return _of_rules(scorer, columns, level)
-    if isinstance(scorer, PointSum):
-        return _of_points(scorer, columns)
-    if isinstance(scorer, TreeSum):
-        return _of_trees(scorer)
-    if isinstance(scorer, StepList):
-        return _of_caps(scorer, columns)
+@singledispatch
+def part_of(scorer: Scorer, columns: Columns, level: bool) -> Part:
+    """What of a scorer is searched for: nothing, unless its kind is registered below."""
     return Part([], lambda values: scorer)
 
 
+@part_of.register(RuleList)
 def _of_rules(rules: RuleList, columns: Columns, level: bool) -> Part:
     """The thresholds, and of a level the values too; the scores of candidates only tell the order of the rules."""
     numbers, moved = _of_conditions(rules.rules, rules.names, columns)
@@ -104,7 +99,8 @@ def _of_rules(rules: RuleList, columns: Columns, level: bool) -> Part:
     return Part(numbers, filled)
 
 
-def _of_points(points: PointSum, columns: Columns) -> Part:
+@part_of.register(PointSum)
+def _of_points(points: PointSum, columns: Columns, level: bool) -> Part:
     """The thresholds: points are whole numbers, and few."""
     numbers, moved = _of_conditions(points.points, points.names, columns)
     return Part(numbers, lambda values: replace(points, points=tuple(moved(values))))
@@ -148,7 +144,8 @@ def _threshold(name: str, value: float, whole: bool) -> Number:
     return Number(name, value, STEP * abs(value) or 0.1, *ends)
 
 
-def _of_trees(trees: TreeSum) -> Part:
+@part_of.register(TreeSum)
+def _of_trees(trees: TreeSum, columns: Columns, level: bool) -> Part:
     """The values of the leaves."""
     leaves = [
         (place, node)
@@ -171,7 +168,8 @@ def _of_trees(trees: TreeSum) -> Part:
     return Part(numbers, filled)
 
 
-def _of_caps(steps: StepList, columns: Columns) -> Part:
+@part_of.register(StepList)
+def _of_caps(steps: StepList, columns: Columns, level: bool) -> Part:
     """The thresholds of the cases, the coefficients of the caps."""
     cases = [Rule(step.conditions, 0.0) for step in steps.steps]
     numbers, moved = _of_conditions(cases, steps.names, columns, "step")

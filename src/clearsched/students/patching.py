@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from clearsched.documents import read_yaml_value
 from clearsched.errors import ClearschedError
-from clearsched.files import check_inputs, write_text
+from clearsched.files import check_inputs
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
-from clearsched.scorers.text import render
+from clearsched.scorers.text import write_policy
 from clearsched.search.safety import LIMIT, evidence, judge
 from clearsched.search.trials import trials
 from clearsched.students.patch_report import report
 from clearsched.students.patch_trial import Compared, compare
+
+
+class RefusedError(ClearschedError):
+    """A policy whose patches let it stray from the baseline."""
+
+    def __init__(self, policy: ScoredPolicy, why: str) -> None:
+        super().__init__(_refusal(policy.where, "nothing was written", why))
+        self.policy, self.why = policy, why
 
 
 def patch_file(
@@ -55,9 +65,7 @@ def patch_file(
             refuse_worse(compared, str(path))
     else:  # what was measured with other patches says nothing of it
         after = replace(after, evidence={name: told for name, told in after.evidence.items() if name != "stress"})
-    after.write(out_dir / f"{path.stem}.json")
-    write_text(out_dir / f"{path.stem}.txt", render(after))
-    return [out_dir / f"{path.stem}.json", out_dir / f"{path.stem}.txt"]
+    return write_policy(after, out_dir, path.stem)
 
 
 def read_file(path: Path, problem: Problem) -> tuple[Patch, ...]:
@@ -90,7 +98,7 @@ def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None
     """A patched policy that keeps near to the baseline on every validation and training episode, and under stress.
 
     Raises:
-        ClearschedError: it does not.
+        RefusedError: it does not.
     """
     baseline = heuristic(instance.problem, instance.problem.baseline)
     train = instance.split("train")
@@ -98,7 +106,7 @@ def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None
     with trials(instance, instance.objective, threads) as runs:
         (verdict,) = judge(runs, [policy], baseline, episodes)
     if verdict.strays:
-        raise _refusal(policy.where, str(verdict), baseline)
+        raise RefusedError(policy, _why(str(verdict), baseline))
     return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline)})
 
 
@@ -115,22 +123,44 @@ def refuse_worse(compared: Compared, where: str) -> None:
         told = f"a measure is {after.of_limit:.2f} times its limit ({before.of_limit:.2f} without them)"
     else:
         return
-    raise _refusal(where, f"on {compared.load} {told}", compared.baseline)
+    raise ClearschedError(_refusal(where, "nothing was written", _why(f"on {compared.load} {told}", compared.baseline)))
 
 
-def _refusal(where: str, told: str, baseline: Policy) -> ClearschedError:
-    return ClearschedError(
-        f"{where}: the patches are refused, nothing was written: with them, {told} "
-        f"(the baseline is {baseline.name}); at most {LIMIT:g} times its cost and time, and no measure above its "
-        "limit, are safe"
+def _refusal(where: str, written: str, why: str) -> str:
+    return f"{where}: the patches are refused, {written}: with them, {why}"
+
+
+def _why(told: str, baseline: Policy) -> str:
+    return (
+        f"{told} (the baseline is {baseline.name}); at most {LIMIT:g} times its cost and time, and no measure above "
+        "its limit, are safe"
     )
+
+
+@contextmanager
+def kept_if_refused(folder: Path, kind: str) -> Iterator[None]:
+    """Within it a student is fitted: if it is refused for its patches, it is kept without them in a folder.
+
+    The patches are wrong then, and not the fit, which takes long. What an earlier fit kept is removed once one is done.
+
+    Raises:
+        ClearschedError: the patches are refused; the line tells the folder.
+    """
+    try:
+        yield
+    except RefusedError as refused:
+        write_policy(replace(refused.policy, patches=()), folder, kind)
+        written = f"what was fitted is kept without them in {folder}"
+        raise ClearschedError(_refusal(refused.policy.name, written, refused.why)) from None
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def laid_on(settings: Any, policy: ScoredPolicy, instance: Instance) -> ScoredPolicy:
     """The policy with the patches of the section `students` of params, checked; without any as it is.
 
     Raises:
-        ClearschedError: one is malformed, or they are refused.
+        ClearschedError: one is malformed.
+        RefusedError: the policy strays with them.
     """
     patches = of_params(settings, policy.problem)
     return checked(replace(policy, patches=patches), instance) if patches else policy

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple
 
+from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.heuristics.tuning import read_tuned, tuned_heuristic
 from clearsched.problems.policy import CompiledPolicy
@@ -73,17 +74,13 @@ def _tuned_value(problem: Problem, measure: Measure, tuned: Path, name: str) -> 
     found = read_tuned(tuned, problem)
     values = found.get("validation")
     value = values.get(name) if isinstance(values, dict) else None
-    if found.get("measure") != measure.name or not _is_number(value):
+    if found.get("measure") != measure.name or not is_number(value):
         raise ClearschedError(f"{tuned}: does not tell the {measure.name} of {name}; tune them again")
     return float(value)
 
 
 def _searched_value(measure: Measure, path: Path, policy: ScoredPolicy) -> float:
     found = policy.evidence.get("validation")
-    if not isinstance(found, dict) or found.get("measure") != measure.name or not _is_number(found.get("value")):
+    if not isinstance(found, dict) or found.get("measure") != measure.name or not is_number(found.get("value")):
         raise ClearschedError(f"{path}: validation: does not tell its {measure.name}; search again")
     return float(found["value"])
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")

@@ -15,9 +15,7 @@ from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
 from clearsched.problems.problem import Choice, Gauge, Instance, Measure, Problem
 
 if TYPE_CHECKING:
-    from clearsched.compiled.guard import Bounds
     from clearsched.compiled.scoring import Packed
-    from clearsched.problems.dag_jobs.simulator.guarded import Guarded
     from clearsched.problems.dag_jobs.simulator.loop import Compiled
     from clearsched.section import Section
 
@@ -158,12 +156,6 @@ class DagJobs:
         values = np.zeros(2)
         values[: len(parameters)] = parameters
         return Compiled(CODES[name], values)
-
-    def compile_guarded(self, policy: Compiled, heuristic: Compiled, bounds: Bounds) -> Guarded:
-        """A policy with a guard."""
-        from clearsched.problems.dag_jobs.simulator.guarded import Guarded
-
-        return Guarded(policy, heuristic, bounds)
 
     def network(self, sizes: Mapping[str, int], none: bool) -> Any:
         """The graph network."""

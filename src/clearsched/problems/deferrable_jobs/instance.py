@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from clearsched.compiled.guard import record_of
+from clearsched.compiled.guard import Guarded
 from clearsched.problems import find_problem
 from clearsched.problems.deferrable_jobs.schemas import JOBS, SLOTS
 from clearsched.problems.deferrable_jobs.simulator import guarded, loop
@@ -80,7 +80,7 @@ class DeferrableJobs:
         return self._workloads.split(name, limit)
 
     def simulate(
-        self, policy: loop.Compiled | guarded.Guarded, episodes: Sequence[Episode], *, record: bool = False
+        self, policy: loop.Compiled | Guarded, episodes: Sequence[Episode], *, record: bool = False
     ) -> list[Outcome]:
         """Run a compiled policy: an outcome an episode, which always tells what `details` need.
 
@@ -91,8 +91,8 @@ class DeferrableJobs:
         for episode in episodes:
             state = new_state(episode)
             seen = None
-            if isinstance(policy, guarded.Guarded):
-                seen = record_of(guarded.run_or_raise(state, policy))
+            if isinstance(policy, Guarded):
+                seen = guarded.run_or_raise(state, policy)
             else:
                 loop.run_or_raise(state, policy)
             outcomes.append(replace(outcome_of(episode, state), guard=seen))

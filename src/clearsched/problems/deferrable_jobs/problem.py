@@ -17,9 +17,7 @@ from clearsched.registry import Registry, load
 from clearsched.section import Section
 
 if TYPE_CHECKING:
-    from clearsched.compiled.guard import Bounds
     from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
-    from clearsched.problems.deferrable_jobs.simulator.guarded import Guarded
     from clearsched.problems.deferrable_jobs.simulator.loop import Compiled
 
 START = Choice(
@@ -137,12 +135,6 @@ class DeferrableJobsProblem:
         if len(parameters) != len(entry.parameters):
             raise ClearschedError(f"heuristic {name}: {len(parameters)} parameters: it takes {len(entry.parameters)}")
         return Compiled(list(HEURISTICS).index(name), np.array(parameters, np.float64))
-
-    def compile_guarded(self, policy: Compiled, heuristic: Compiled, bounds: Bounds) -> Guarded:
-        """A policy with a guard."""
-        from clearsched.problems.deferrable_jobs.simulator.guarded import Guarded
-
-        return Guarded(policy, heuristic, bounds)
 
     def network(self, sizes: Mapping[str, int], none: bool) -> Any:
         """The generic set network over the candidates; `none`: it scores "nothing now" too."""

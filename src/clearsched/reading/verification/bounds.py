@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -21,18 +22,27 @@ def score_bounds(scorer: Scorer, region: Region, box: Box) -> tuple[float, float
     Of rule lists the values of the rules, without what ties add, which never outweighs them.
     """
     try:
-        if isinstance(scorer, RuleList):
-            parts = cells([rule.conditions for rule in scorer.rules], box, region)
-            values = [rule.value for rule, part in zip(scorer.rules, parts, strict=True) if part]
-            return min(values), max(values)
-        if isinstance(scorer, StepList):
-            return _of_steps(scorer, region, box)
+        return _bounds(scorer, region, box)
     except TooManyCells:
         return -np.inf, np.inf
-    if isinstance(scorer, TreeSum):
-        ends = [_of_tree(tree, region, box) for tree in scorer.trees]
-        return sum(low for low, _ in ends), sum(high for _, high in ends)
+
+
+@singledispatch
+def _bounds(scorer: Scorer, region: Region, box: Box) -> tuple[float, float]:
     return -np.inf, np.inf
+
+
+@_bounds.register(RuleList)
+def _of_rules(scorer: RuleList, region: Region, box: Box) -> tuple[float, float]:
+    parts = cells([rule.conditions for rule in scorer.rules], box, region)
+    values = [rule.value for rule, part in zip(scorer.rules, parts, strict=True) if part]
+    return min(values), max(values)
+
+
+@_bounds.register(TreeSum)
+def _of_trees(scorer: TreeSum, region: Region, box: Box) -> tuple[float, float]:
+    ends = [_of_tree(tree, region, box) for tree in scorer.trees]
+    return sum(low for low, _ in ends), sum(high for _, high in ends)
 
 
 def _of_tree(tree: dict[str, Any], region: Region, box: Box, node: int = 0) -> tuple[float, float]:
@@ -46,6 +56,7 @@ def _of_tree(tree: dict[str, Any], region: Region, box: Box, node: int = 0) -> t
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
+@_bounds.register(StepList)
 def _of_steps(scorer: StepList, region: Region, box: Box) -> tuple[float, float]:
     """A step with a cap may fit or not; one whose value is its cap may have any."""
     ends: list[tuple[float, float]] = []

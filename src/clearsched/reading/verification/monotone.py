@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
@@ -62,14 +63,7 @@ def monotone(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequ
     if names[feature] not in scorer.used:
         return Verdict(feature, direction, True)
     try:
-        if isinstance(scorer, RuleList):
-            found = _of_rules(scorer, feature, direction, box)
-        elif isinstance(scorer, TreeSum):
-            found = tree_sums.against(scorer, feature, direction, box)
-        elif _by_form(scorer, names[feature], direction, box):
-            found = None
-        else:
-            raise Undecided
+        found = _decided(scorer, feature, direction, box, names)
     except (Undecided, TooManyCells):
         found = _searched(scorer, feature, direction, box, names)
         if found is None:
@@ -80,11 +74,27 @@ def monotone(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequ
     return Verdict(feature, direction, False, found.rows, (low, high), found.held)
 
 
-# Rules --------------------------------------------------------------------------------------------------------------
+@singledispatch
+def _decided(scorer: Scorer, feature: int, direction: int, box: Box, names: Sequence[str]) -> Found | None:
+    """Two rows that say no; None where there surely are none.
+
+    Raises:
+        Undecided: neither is known; nor of any kind that is not registered below.
+    """
+    raise Undecided
 
 
-def _of_rules(scorer: RuleList, feature: int, direction: int, box: Box) -> Found | None:
-    """Two rows that say no; None where there are none. The regions of the rules are held against each other."""
+# Rules and trees ----------------------------------------------------------------------------------------------------
+
+
+@_decided.register(TreeSum)
+def _of_trees(scorer: TreeSum, feature: int, direction: int, box: Box, names: Sequence[str]) -> Found | None:
+    return tree_sums.against(scorer, feature, direction, box)
+
+
+@_decided.register(RuleList)
+def _of_rules(scorer: RuleList, feature: int, direction: int, box: Box, names: Sequence[str]) -> Found | None:
+    """The regions of the rules are held against each other."""
     split = cells([rule.conditions for rule in scorer.rules], box)
     regions = [region for part in split for region in part]
     values = np.array([rule.value for rule, part in zip(scorer.rules, split, strict=True) for _ in part])
@@ -123,15 +133,23 @@ def _of_ties(scorer: RuleList, feature: int, direction: int, box: Box, regions: 
 # Others -------------------------------------------------------------------------------------------------------------
 
 
-def _by_form(scorer: Scorer, name: str, direction: int, box: Box) -> bool:
-    """Whether the form of a scorer settles it."""
-    if isinstance(scorer, WeightedSum):
-        log = scorer.log_weights.get(name, {}).get("weight", 0.0)
-        return direction * scorer.weights.get(name, 0.0) >= 0 and direction * log >= 0
-    return isinstance(scorer, StepList) and _of_steps(scorer, name, direction, box)
+@_decided.register(WeightedSum)
+def _of_weights(scorer: WeightedSum, feature: int, direction: int, box: Box, names: Sequence[str]) -> None:
+    """The signs of the weights settle it where they agree."""
+    name = names[feature]
+    log = scorer.log_weights.get(name, {}).get("weight", 0.0)
+    if direction * scorer.weights.get(name, 0.0) < 0 or direction * log < 0:
+        raise Undecided
 
 
-def _of_steps(scorer: StepList, name: str, direction: int, box: Box) -> bool:
+@_decided.register(StepList)
+def _of_steps(scorer: StepList, feature: int, direction: int, box: Box, names: Sequence[str]) -> None:
+    """The form settles it where steps go the right way."""
+    if not _steps_go(scorer, names[feature], direction, box):
+        raise Undecided
+
+
+def _steps_go(scorer: StepList, name: str, direction: int, box: Box) -> bool:
     """Whether a row that fits a step fits it also when the feature goes its way, and earlier steps score higher.
 
     Then such a row falls under the same step or an earlier one. Within a step weights of the right sign do the rest.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 from clearsched.compiled.trees import LEAF
 from clearsched.reading.verification.box import Box, Region, TooManyCells, cells, whole_region, within
 from clearsched.scorers.conditions import Condition, tighten
-from clearsched.scorers.rules import RuleList
-from clearsched.scorers.scorer import Scorer
-from clearsched.scorers.steps import StepList
+from clearsched.scorers.scorer import Clause, Scorer
 from clearsched.scorers.trees import TreeSum
 
 
@@ -18,7 +17,7 @@ class Structure(NamedTuple):
     """What was found.
 
     Attributes:
-        kind: what is counted: "rule", "step"; empty for trees and other scorers.
+        kind: what is counted (`Scorer.clause`): "rule", "step"; empty for trees and other scorers.
         contradictions: places whose conditions exclude each other, whatever a feature is.
         dead: places at which no row of the box arrives; None where there are too many regions to tell.
         leaves: of trees.
@@ -32,43 +31,33 @@ class Structure(NamedTuple):
     unreachable: tuple[tuple[int, int], ...] = ()
 
 
+@singledispatch
 def structure_of(scorer: Scorer, box: Box) -> Structure:
     """What in a scorer can never count; `box`: of the features in the order in which the scorer counts them.
 
-    A step with a cap may fit or not, so it keeps no row from those after it: what is found dead is dead, but a step
+    A clause with a cap may fit or not, so it keeps no row from those after it: what is found dead is dead, but a clause
     that is dead by the cap of an earlier one is not found.
     """
-    if isinstance(scorer, TreeSum):
-        found = [
-            (place, leaf)
-            for place, tree in enumerate(scorer.trees)
-            for leaf in _unreachable(tree, box, whole_region(box))
-        ]
-        leaves = sum(feature == LEAF for tree in scorer.trees for feature in tree["feature"])
-        return Structure(leaves=leaves, unreachable=tuple(found))
-    rules = conditions_of(scorer)
-    if rules is None:
-        return Structure()
-    contradictions = [place for place, conditions in enumerate(rules) if tighten(conditions) is None]
-    return Structure(
-        "rule" if isinstance(scorer, RuleList) else "step", tuple(contradictions), _dead(scorer, rules, box)
-    )
+    clauses = scorer.clauses()
+    contradictions = [place for place, clause in enumerate(clauses) if tighten(clause.conditions) is None]
+    return Structure(scorer.clause, tuple(contradictions), _dead(clauses, box))
 
 
-def conditions_of(scorer: Scorer) -> list[tuple[Condition, ...]] | None:
-    """The conditions of each rule or step; None where a scorer has no such."""
-    if isinstance(scorer, RuleList):
-        return [rule.conditions for rule in scorer.rules]
-    return [step.conditions for step in scorer.steps] if isinstance(scorer, StepList) else None
+@structure_of.register(TreeSum)
+def _of_trees(scorer: TreeSum, box: Box) -> Structure:
+    found = [
+        (place, leaf) for place, tree in enumerate(scorer.trees) for leaf in _unreachable(tree, box, whole_region(box))
+    ]
+    leaves = sum(feature == LEAF for tree in scorer.trees for feature in tree["feature"])
+    return Structure(leaves=leaves, unreachable=tuple(found))
 
 
-def _dead(scorer: Scorer, rules: Sequence[tuple[Condition, ...]], box: Box) -> tuple[int, ...] | None:
-    capped = [bool(step.of) for step in scorer.steps] if isinstance(scorer, StepList) else [False] * len(rules)
+def _dead(clauses: Sequence[Clause], box: Box) -> tuple[int, ...] | None:
     found = []
     try:
-        for place, conditions in enumerate(rules):
-            before = [each for each, cap in zip(rules[:place], capped, strict=False) if not cap]
-            if not cells([*before, conditions], box)[-1]:
+        for place, clause in enumerate(clauses):
+            before = [each.conditions for each in clauses[:place] if not each.capped]
+            if not cells([*before, clause.conditions], box)[-1]:
                 found.append(place)
     except TooManyCells:
         return None

@@ -11,8 +11,8 @@ from clearsched.problems.problem import NONE, Choice, Compiled, Episode, Instanc
 from clearsched.reading.verification.bounds import score_bounds
 from clearsched.reading.verification.box import Box, whole_region, within
 from clearsched.scorers.conditions import Condition
-from clearsched.scorers.rules import MOST, RuleList
 from clearsched.scorers.scorer import Scorer
+from clearsched.scorers.ties import MOST
 
 LANES = 32
 """Episodes that run side by side."""
@@ -73,7 +73,7 @@ class AgeRule(NamedTuple):
     """From an age on a ready candidate has a higher score than every younger one."""
 
     age: float
-    oldest_first: bool  # of those the oldest one
+    oldest_first: bool  # of those, which then all have one score, the oldest one
     above_none: bool  # and a score above that of none of these
 
 
@@ -97,8 +97,8 @@ def age_rule(scorer: Scorer, rank: Choice, box: Box, names: Sequence[str]) -> Ag
         young = within(start, [Condition(column, True, mark)], box)
         if old is None or young is None:
             continue
-        least, most = score_bounds(scorer, old, box)[0], score_bounds(scorer, young, box)[1]
-        if least > most:
-            ties = scorer.ties if isinstance(scorer, RuleList) else ()
-            return AgeRule(mark, ties[:1] == (f"{MOST}{rank.age}",), least > 0)
+        (least, most), below = score_bounds(scorer, old, box), score_bounds(scorer, young, box)[1]
+        if least > below:
+            ties = getattr(scorer, "ties", ())
+            return AgeRule(mark, least == most and ties[:1] == (f"{MOST}{rank.age}",), least > 0)
     return None

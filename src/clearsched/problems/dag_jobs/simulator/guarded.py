@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from clearsched.compiled.guard import Bounds, Watch, is_full, new_watch, takes_over, with_room
+from clearsched.compiled.guard import FULL, Guarded, Record, Watch, is_full, takes_over, watched
 from clearsched.compiled.jit import compiled, concurrent
 from clearsched.compiled.scoring import INVALID
 from clearsched.errors import FeatureError
@@ -18,17 +16,6 @@ from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
 BACKLOG, STALL = range(2)
 """The gauges, in the order in which the problem names them."""
-
-FULL = -1
-"""In place of why `advance` returned: the log of take-overs has no room."""
-
-
-class Guarded(NamedTuple):
-    """A policy, and the heuristic that takes over when the guard says so."""
-
-    policy: loop.Compiled
-    heuristic: loop.Compiled
-    bounds: Bounds
 
 
 @compiled
@@ -77,15 +64,13 @@ def run(state: State, guarded: Guarded, scratch: loop.Scratch, watch: Watch) -> 
     return FULL
 
 
-def run_or_raise(state: State, guarded: Guarded) -> Watch:
+def run_or_raise(state: State, guarded: Guarded) -> Record:
     """Run an episode to its end; what the guard saw.
 
     Raises:
         FeatureError: a feature or a score of the policy is not finite.
     """
-    watch = new_watch(guarded.bounds)
-    while (why := run_episode(state, guarded, watch)) == FULL:
-        watch = with_room(watch)
+    why, seen = watched(run_episode, state, guarded)
     if why == DECIDE:
         raise FeatureError(loop.fault(state, guarded.policy))
-    return watch
+    return seen

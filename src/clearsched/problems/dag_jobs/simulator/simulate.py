@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from clearsched.compiled.guard import Record, record_of
+from clearsched.compiled.guard import Guarded, Record
 from clearsched.compiled.jit import allocating
 from clearsched.errors import ActionError, ClearschedError, FeatureError, WorkloadError
 from clearsched.problems.dag_jobs.graph import Observation, observe
@@ -205,7 +205,7 @@ def ideal_ms(profiles: ProfileArrays, num_executors: int, profile: np.ndarray) -
 def simulate(
     profiles: Profiles,
     workload: Workload,
-    policy: loop.Compiled | guarded.Guarded,
+    policy: loop.Compiled | Guarded,
     *,
     record_tasks: bool = False,
     record_decisions: bool = False,
@@ -227,10 +227,10 @@ def simulate(
     return result if guard is None else replace(result, guard=guard)
 
 
-def _run(state: State, policy: loop.Compiled | guarded.Guarded) -> Record | None:
+def _run(state: State, policy: loop.Compiled | Guarded) -> Record | None:
     """Run the episode to its end; what the policy's guard saw, if it has one."""
-    if isinstance(policy, guarded.Guarded):
-        return record_of(guarded.run_or_raise(state, policy))
+    if isinstance(policy, Guarded):
+        return guarded.run_or_raise(state, policy)
     loop.run_or_raise(state, policy)
     return None
 

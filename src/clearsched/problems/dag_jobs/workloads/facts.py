@@ -42,6 +42,7 @@ class Facts(BaseModel):
     trace: str = Field(max_length=100)
     estimates: dict[str, Any] = {}
     giant: Giant | None = None
+    outages: dict[str, dict[str, Any]] = {}
 
 
 def check_facts(settings: dict[str, Any], where: Path) -> None:
@@ -54,7 +55,12 @@ def check_facts(settings: dict[str, Any], where: Path) -> None:
         facts = Facts.model_validate(settings)
     except ValidationError as error:
         raise _told(error, "", where) from None
-    for name, told, kind in (("semantics", facts.semantics, Semantics), ("estimates", facts.estimates, Estimates)):
+    parts: list[tuple[str, dict[str, Any], type]] = [
+        ("semantics", facts.semantics, Semantics),
+        ("estimates", facts.estimates, Estimates),
+        *((f"outages: {split[:40]}", facts.semantics | own, Semantics) for split, own in facts.outages.items()),
+    ]
+    for name, told, kind in parts:
         strange = sorted(set(told) - {each.name for each in fields(kind)})
         if strange:
             raise ClearschedError(f"{where}: its metadata: {name}: unknown key {strange[0][:40]}; build it again")

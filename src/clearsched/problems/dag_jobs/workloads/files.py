@@ -35,7 +35,8 @@ class Workloads:
         settings: num_executors, moving_delay_ms, warmup_delay_ms, mean_interarrival_ms, durations, semantics,
             objective; where the splits draw from different jobs or arrivals are not poisson, also `arrivals` and
             `splits`, which has the load and the mean time between arrivals of each split; where policies see wrong
-            durations `estimates`, and where a job of each episode is a giant `giant`, its place and its factor.
+            durations `estimates`, where a job of each episode is a giant `giant`, its place and its factor, and where
+            the outage of a split is at another time than that of `semantics`, `outages`, by split.
     """
 
     table: pa.Table
@@ -54,6 +55,7 @@ class Workloads:
         if count < (limit or 1):
             raise ClearschedError(f"{limit or 1} {name} episodes asked for, the workloads hold {count}")
         bounds = np.searchsorted(episode, np.arange((limit or count) + 1))
+        semantics = Semantics(**self.settings["semantics"] | self.settings.get("outages", {}).get(name, {}))
         return [
             Workload(
                 profile[a:b].astype(np.int64),
@@ -62,7 +64,7 @@ class Workloads:
                 self.settings["moving_delay_ms"],
                 int(seed[a]),
                 self.settings["durations"] == "mean",
-                Semantics(**self.settings["semantics"]),
+                semantics,
                 self.settings["objective"],
                 Estimates(**self.settings.get("estimates", {})),
             )

@@ -42,13 +42,14 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
     )
     sources = pools(options, known)
     plans = {split: plan(options, pool, known) for split, pool in sources.items()}
+    rules = {split: semantics(params, facts["mean_interarrival_ms"]) for split, (_, facts) in plans.items()}
     settings = {
         "num_executors": load.num_executors,
         "moving_delay_ms": load.moving_delay_ms,
         "warmup_delay_ms": load.warmup_delay_ms,
         "mean_interarrival_ms": plans["train"][1]["mean_interarrival_ms"],
         "durations": options.durations,
-        "semantics": _told(semantics(params, plans["train"][1]["mean_interarrival_ms"])),
+        "semantics": _told(rules["train"]),
         "objective": options.objective,
         "seed": params.seed,
         "trace": digest_file(trace),
@@ -57,6 +58,9 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         settings["arrivals"] = options.arrivals
         settings["split"] = options.split
         settings["splits"] = {split: facts for split, (_, facts) in plans.items()}
+    outages = {split: _outage(own) for split, own in rules.items() if own != rules["train"]}
+    if outages:
+        settings["outages"] = outages
     wrong = estimates(options, known)
     if not wrong.are_exact:
         settings["estimates"] = asdict(wrong)
@@ -83,8 +87,14 @@ def _told(rules: Semantics) -> dict[str, Any]:
     }
 
 
-def semantics(params: Params, gap_ms: float = 0.0) -> Semantics:
-    """The corrections and faults of `params.workload`; `gap_ms`: mean time between arrivals, for an outage."""
+def _outage(rules: Semantics) -> dict[str, int]:
+    """When an outage is: all that the splits of one file may differ in."""
+    return {"outage_from_ms": rules.outage_from_ms, "outage_until_ms": rules.outage_until_ms}
+
+
+def semantics(params: Params, gap_ms: float) -> Semantics:
+    """The corrections and faults of `params.workload`; `gap_ms`: mean time between arrivals of the split, which an
+    outage is timed by."""
     faults, outage = params.workload.faults, params.workload.outage
     from_ms = round(outage.after_job * gap_ms)
     return Semantics(

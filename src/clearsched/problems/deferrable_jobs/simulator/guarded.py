@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from clearsched.compiled.guard import Bounds, Watch, is_full, new_watch, takes_over, with_room
+from clearsched.compiled.guard import FULL, Guarded, Record, Watch, is_full, takes_over, watched
 from clearsched.compiled.jit import compiled, concurrent
 from clearsched.compiled.scoring import INVALID
 from clearsched.problems.deferrable_jobs.simulator import loop
 from clearsched.problems.deferrable_jobs.simulator.engine import advance, answer
 from clearsched.problems.deferrable_jobs.simulator.state import CLUSTER, CPU, DURATION, NUM_WAITING, SLOT, SLOT_S, State
 
-OVER, FAULT, FULL = range(3)
-"""Why a run ended: no job is left, a score is not a finite number, the log of take-overs has no room."""
-
-
-class Guarded(NamedTuple):
-    """A policy, and the heuristic that takes over when the guard says so."""
-
-    policy: loop.Compiled
-    heuristic: loop.Compiled
-    bounds: Bounds
+OVER, FAULT = range(2)
+"""Why a run ended, if not FULL: no job is left, a score is not a finite number."""
 
 
 @compiled
@@ -58,15 +48,13 @@ def run(state: State, guarded: Guarded, scratch: loop.Scratch, watch: Watch) -> 
     return FULL
 
 
-def run_or_raise(state: State, guarded: Guarded) -> Watch:
+def run_or_raise(state: State, guarded: Guarded) -> Record:
     """Run an episode to its end; what the guard saw.
 
     Raises:
         FeatureError: a score of the policy is not finite.
     """
-    watch = new_watch(guarded.bounds)
-    while (why := run_episode(state, guarded, watch)) == FULL:
-        watch = with_room(watch)
+    why, seen = watched(run_episode, state, guarded)
     if why == FAULT:
         raise loop.fault(state)
-    return watch
+    return seen

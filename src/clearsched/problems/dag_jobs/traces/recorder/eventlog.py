@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
 from clearsched.problems.dag_jobs.traces.spark_eventlog.dag import connect
-from clearsched.problems.dag_jobs.traces.spark_eventlog.events import Event, NotAnEventError, from_dict, parse_line
+from clearsched.problems.dag_jobs.traces.spark_eventlog.events import Event
+from clearsched.problems.dag_jobs.traces.spark_eventlog.lines import NotAnEventError, from_dict, parse_line
 from clearsched.problems.dag_jobs.traces.spark_eventlog.records import (
     FINISH,
     GROUP,

@@ -6,24 +6,21 @@ import hashlib
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from clearsched import __version__
 from clearsched.errors import ClearschedError
-from clearsched.files import digest_json
 from clearsched.problems.dag_jobs.schemas import TRACE
 from clearsched.problems.dag_jobs.settings.sources import SparkEventlogParams
 from clearsched.problems.dag_jobs.traces.spark_eventlog.absurd import AbsurdError
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
 from clearsched.problems.dag_jobs.traces.spark_eventlog.logs import find_logs
+from clearsched.problems.dag_jobs.traces.spark_eventlog.metadata import SOURCE, metadata_of
 from clearsched.problems.dag_jobs.traces.spark_eventlog.parts import Log
 from clearsched.problems.dag_jobs.traces.spark_eventlog.reading import (
     INCOMPLETE,
@@ -38,7 +35,6 @@ from clearsched.problems.dag_jobs.traces.storage import write_trace
 from clearsched.problems.dag_jobs.traces.summary import Summary
 from clearsched.problems.dag_jobs.traces.trace import Trace
 
-SOURCE = "spark-eventlog"
 COPY = "copies of logs (same application, attempt and start)"
 ABSURD = "applications whose log says what cannot be"
 UNREADABLE = "logs that cannot be read"
@@ -47,20 +43,6 @@ NAMED_FAULTS = 20
 """Applications and logs that were left out and are named in the account; of the others the number is told."""
 
 NAMED_REASONS = 8
-NAMED_INPUTS = 100
-
-WAVES_MEANING = {
-    "fresh": "first task of an executor core in the job",
-    "first_wave": "first task of an executor core in a stage of the job, if it had run another stage of it",
-    "rest_wave": "later tasks of that core in the same stage",
-}
-LEVEL_MEANING = (
-    "executor cores that the job used, rounded down to a power of two; a job ran once, so its stages have one level"
-)
-DURATION_MEANING = {
-    "processor": "processor time of a successful task (its deserialisation and its run), in ms, at least 1",
-    "wall": "finish minus launch time of a successful task, in ms, at least 1",
-}
 
 
 @dataclass(frozen=True)
@@ -116,7 +98,7 @@ def write(path: Path | None, out: Path, options: SparkEventlogParams, seed: int 
             print(f"clearsched: warning: {path}: left out: {reason}", file=sys.stderr)
     table = _in_order(built)
     summary.count(table)
-    metadata = _metadata(path, logs, options, summary, table)
+    metadata = metadata_of(path, logs, options, summary, table)
     write_trace(out, Trace(table, tuple(metadata["levels"]), metadata))
     return summary
 
@@ -220,31 +202,6 @@ def _in_order(built: Sequence[Built]) -> pa.Table:
     for name, values in columns.items():
         table = table.set_column(table.schema.get_field_index(name), TRACE.field(name), values)
     return table
-
-
-def _metadata(
-    path: Path, logs: list[Log], options: SparkEventlogParams, summary: Summary, table: pa.Table
-) -> dict[str, Any]:
-    """What the file says of its origin: the logs by name and size (a hash of large ones would take long)."""
-    base = path if path.is_dir() else path.parent
-    inputs = {
-        str(file.relative_to(base) if file.is_relative_to(base) else file): size_of(file)
-        for log in logs
-        for file in log.files
-    }
-    levels = pc.unique(pc.struct_field(pc.list_flatten(table["durations"]), "level")).to_pylist()
-    return {
-        "source": SOURCE,
-        "version": __version__,
-        "options": options.model_dump(mode="json"),
-        "inputs_bytes": dict(list(inputs.items())[:NAMED_INPUTS]),
-        "inputs": {"logs": len(logs), "files": len(inputs), "digest": digest_json(inputs)},
-        "levels": sorted(levels),
-        "level_meaning": LEVEL_MEANING,
-        "waves": WAVES_MEANING,
-        "duration": DURATION_MEANING[options.clock],
-        "summary": asdict(summary),
-    }
 
 
 @contextmanager

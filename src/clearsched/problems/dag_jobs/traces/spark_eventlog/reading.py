@@ -13,14 +13,8 @@ from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.traces.spark_eventlog.absurd import AbsurdError
 from clearsched.problems.dag_jobs.traces.spark_eventlog.application import Application
 from clearsched.problems.dag_jobs.traces.spark_eventlog.codecs import CHUNK_BYTES, CodecError, CutOffError, open_log
-from clearsched.problems.dag_jobs.traces.spark_eventlog.events import (
-    ApplicationStart,
-    Event,
-    LogStart,
-    NotAnEventError,
-    kind_of,
-    parse_line,
-)
+from clearsched.problems.dag_jobs.traces.spark_eventlog.events import ApplicationStart, Event, LogStart
+from clearsched.problems.dag_jobs.traces.spark_eventlog.lines import NotAnEventError, kind_of, parse_line
 from clearsched.problems.dag_jobs.traces.spark_eventlog.parts import Log
 
 PROGRESS_LINES = 2000

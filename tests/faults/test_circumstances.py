@@ -156,6 +156,21 @@ def test_two_runs_with_one_output_give_the_same_bytes(tmp_path: Path, expected: 
     assert (tmp_path / "trace.parquet").read_bytes() == expected
 
 
+@pytest.mark.slow
+def test_two_fits_into_one_folder_give_the_files_of_one(tmp_path: Path, sound: Path) -> None:
+    inputs = {"params": "stage_students.json", "trace": "trace.parquet", "workloads": "workloads.parquet"}
+    inputs |= {"tuned": "tuned.json", "decisions": "decisions.parquet"}
+    options = [word for name, file in inputs.items() for word in (f"--{name}", sound / file)]
+    command = ("students", "fit", "rule_list", *options, "--teacher", "fair", "--out", tmp_path)
+    both = [start(*command), start(*command)]
+    for process in both:
+        complaint = process.communicate()[1]
+        assert process.returncode == 0, complaint
+    expected = {path.name: path.read_bytes() for path in sound.glob("rule_list*")}
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == expected
+    assert {"rule_list.json", "rule_list.txt"} <= expected.keys()
+
+
 def workflow(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Snakemake on the repository's workflow, in a folder of its own."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)]

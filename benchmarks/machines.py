@@ -1,7 +1,9 @@
-"""Which files are equal on other processors: every command of the tiny workflow again, as other processors would.
+"""Which files are equal on other processors: every command of a small workflow again, as other processors would.
 
 `python benchmarks/machines.py`: runs the commands of the workflow once, then each of them on the same inputs where
-libraries run the code that they have for other processors, and compares the files byte by byte. With
+libraries run the code that they have for other processors, and compares the files byte by byte. The workflow is that of
+tests/config/killed.yaml; `--config tests/config/tiny.yaml` has a search and boosted trees besides, and takes several
+times as long. With
 `--run-with "qemu-x86_64-static -cpu Haswell-noTSX"` another processor is emulated instead (qemu 7.2 or newer; some
 minutes a command). With CLEARSCHED_ARITHMETIC=portable the libraries are set as `clearsched.arithmetic` says.
 """
@@ -26,7 +28,7 @@ from clearsched.arithmetic import LIBM, PORTABLE, SWITCH, variables
 from clearsched.layout import layout
 
 ROOT = Path(__file__).parents[1]
-TINY = ROOT / "tests" / "config" / "tiny.yaml"
+SMALL = ROOT / "tests" / "config" / "killed.yaml"
 NO_FMA = "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F,-AVX512VL"
 
 PROCESSORS: Mapping[str, Mapping[str, str]] = {
@@ -111,7 +113,7 @@ def table(differ: Mapping[str, Mapping[str, Sequence[str]]], files: Sequence[str
 def main() -> None:
     """Run and print, or run commands that another process asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", type=Path, default=TINY)
+    parser.add_argument("--config", type=Path, default=SMALL)
     parser.add_argument("--only", nargs="*", choices=list(PROCESSORS), default=list(PROCESSORS))
     parser.add_argument("--run-with", default="", help="an emulator of another processor, with its arguments")
     parser.add_argument("--stages", nargs="*", default=[], help="of these alone the commands are run again")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from clearsched.cli import app
+from clearsched.arithmetic import SWITCH
+from clearsched.cli import app, main
 from clearsched.params import defaults, load_stage, settings, stage_values, write_stage
 from clearsched.params.reference import default_yaml, json_schema
 from clearsched.problems import PROBLEMS
@@ -42,6 +46,14 @@ def commands(group: object = None, path: tuple[str, ...] = ()) -> Iterator[tuple
     yield path
     for name, command in getattr(group, "commands", {}).items():
         yield from commands(command, (*path, name))
+
+
+def command_of(path: tuple[str, ...]) -> Any:
+    """The command or group of a path."""
+    command: Any = typer.main.get_command(app)
+    for name in path:
+        command = command.commands[name]
+    return command
 
 
 def test_every_stage_has_its_commands() -> None:
@@ -142,10 +154,57 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments: tuple[str, ...], part:
     assert list(tmp_path.iterdir()) == [], "nothing may be written"
 
 
-def test_usage_errors_have_exit_code_2() -> None:
-    assert run("teacher", "train").returncode == 2
-    assert run("teachers").returncode == 2
-    assert run("simulate", "x.json", "--profiles", "x", "--policy", "fair", "--durations", "best").returncode == 2
+def told(*arguments: str) -> list[str]:
+    """The lines on standard error of a command line that is refused, run in this process."""
+    complaint = io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        contextlib.redirect_stderr(complaint),
+        pytest.raises(SystemExit) as end,
+    ):
+        patched.setattr(sys, "argv", ["clearsched", *arguments])
+        patched.delenv(SWITCH, raising=False)  # with it the command line would replace this process
+        main()
+    assert end.value.code == 2
+    return complaint.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("path", list(commands()), ids=" ".join)
+def test_a_wrong_command_line_is_one_line_and_exit_code_2(path: tuple[str, ...]) -> None:
+    """An unknown option, arguments too many, and none where there must be some, of every command and group."""
+    where, see = " ".join(path) + ": " * bool(path), f"(see {' '.join(('clearsched', *path))} --help)"
+    assert told(*path, "--hepl") == [f"clearsched: {where}no such option --hepl; did you mean --help? {see}"]
+    command = command_of(path)
+    if not any(param.nargs == -1 for param in command.params):
+        (line,) = told(*path, *(["none"] * 9))
+        assert line.startswith(f"clearsched: {where}") and line.endswith(see)
+    if hasattr(command, "commands") or any(param.required for param in command.params):
+        (line,) = told(*path)
+        assert line.startswith(f"clearsched: {where}") and line.endswith(see)
+        assert any(words in line for words in ("missing option '-", "missing argument '", "no command is named"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("evaluatoin", "no such command 'evaluatoin'. Did you mean 'evaluation'? (see clearsched --help)"),
+        ("traces bild", "traces: no such command 'bild'. Did you mean 'build'? (see clearsched traces --help)"),
+        ("traces", "traces: no command is named (see clearsched traces --help)"),
+        (
+            "traces build --sourc x",
+            "traces build: no such option --sourc; did you mean --source? (see clearsched traces build --help)",
+        ),
+        ("traces build --source", "option '--source' requires an argument"),
+        ("teacher train", "teacher train: missing option '--params' (see clearsched teacher train --help)"),
+        (
+            "simulate x.json --profiles x --policy fair --durations best",
+            "simulate: invalid value for '--durations': 'best' is not one of 'sampled', 'mean' "
+            "(see clearsched simulate --help)",
+        ),
+    ],
+)
+def test_what_a_wrong_command_line_is_told(arguments: str, line: str) -> None:
+    assert told(*arguments.split()) == [f"clearsched: {line}"]
 
 
 def test_params_stage_writes_what_the_workflow_needs(tmp_path: Path) -> None:

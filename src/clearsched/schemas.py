@@ -319,9 +319,11 @@ def conform(table: pa.Table, schema: pa.Schema, where: str, first_row: int = 0) 
     `first_row`: number of the table's first row where it is a piece of a larger one, for the errors.
 
     Raises:
-        ClearschedError: a column is missing, superfluous, of a wrong type, or null where it must not be.
+        ClearschedError: a column is missing, superfluous, there twice, of a wrong type, or null where it must not be.
     """
     for name in schema.names:
+        if table.schema.names.count(name) > 1:
+            raise ClearschedError(f"{where}: the column {name} stands in it more than once")
         if schema.field(name).nullable and name not in table.schema.names:
             table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
     missing = [name for name in schema.names if name not in table.schema.names]

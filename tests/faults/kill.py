@@ -4,8 +4,9 @@
 
 Each command runs undisturbed once; then, for every kill, in a fresh folder: started, killed with all its processes at a
 moment drawn between its start and its end, and run again as a user would (a workflow after `snakemake --unlock`). Its
-results must then be those of the undisturbed run, byte for byte. Configuration:
-tests/config/tiny.yaml. The exit code is 1 if a result differs or a rerun fails.
+results must then be those of the undisturbed run, byte for byte. Configuration: tests/config/killed.yaml. The workflows
+run up to the tuned heuristics; stages after them are killed as commands of their own. The exit code is 1 if a result
+differs or a rerun fails.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -37,6 +39,10 @@ CLEARSCHED = [sys.executable, "-m", "clearsched"]
 BUILD = [*CLEARSCHED, "traces", "build", "--source", "alibaba-like"]
 FIT = [*CLEARSCHED, "students", "fit", "rule_list"]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+RESULTS = "results/killed"
+LOGGED = [
+    f"{RESULTS}/{name}" for name in ("params/teacher.json", "params/students.json", "decisions/decisions.parquet")
+]
 
 
 class Killed(NamedTuple):
@@ -58,7 +64,7 @@ class Killed(NamedTuple):
 KILLED = (
     Killed(
         "traces build",
-        [*BUILD, "--set", "jobs=200000", "--out", "results/trace.parquet"],
+        [*BUILD, "--set", "jobs=50000", "--out", "results/trace.parquet"],
     ),
     Killed(
         "teacher train",
@@ -70,9 +76,11 @@ KILLED = (
         [*FIT, "--params", "in/params/students.json", *OF_STAGES, *LEARNED, "--out", "results"],
         inputs=True,
     ),
-    Killed("snakemake", [*SNAKEMAKE, "--cores", "2"], unlock=True),
-    Killed("dvc repro", [sys.executable, "-m", "dvc", "repro"], unlock=True),
+    Killed("snakemake", [*SNAKEMAKE, "--cores", "2", f"{RESULTS}/heuristics/tuned.json"], unlock=True),
+    Killed("dvc repro", [sys.executable, "-m", "dvc", "repro", "heuristics"], unlock=True),
 )
+INPUTS = Killed("stages", [*SNAKEMAKE, "--cores", "2", *LOGGED])
+"""What makes the folder `in`."""
 
 
 class Trial(NamedTuple):
@@ -89,31 +97,28 @@ class Trial(NamedTuple):
 def main() -> int:
     """0 if every rerun gave the bytes of the undisturbed run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=20, help="of each command")
+    parser.add_argument("--kills", type=int, default=20, help="of each command, at least 1")
     parser.add_argument("--only", action="append", choices=[each.name for each in KILLED], help="default: all")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--out", type=Path, help="file to write the table to, Markdown; else it is printed")
     arguments = parser.parse_args()
     chosen = [each for each in KILLED if not arguments.only or each.name in arguments.only]
     with tempfile.TemporaryDirectory(prefix="clearsched-kill-") as place:
-        rows = run_all(chosen, arguments.kills, Random(arguments.seed), Path(place))
-    text = table(rows)
-    if arguments.out:
-        arguments.out.write_text(text, "utf-8")
-    print(text, end="")
+        for rows in run_all(chosen, arguments.kills, Random(arguments.seed), Path(place)):
+            if arguments.out:  # after each kill: hours of work are not lost with the last one
+                arguments.out.write_text(table(rows), "utf-8")
+    print(table(rows), end="")
     return int(any(trial.differing or trial.rerun_failed for trials in rows.values() for trial in trials))
 
 
-def run_all(chosen: list[Killed], kills: int, rng: Random, place: Path) -> dict[str, list[Trial]]:
-    """The trials of each command."""
+def run_all(chosen: list[Killed], kills: int, rng: Random, place: Path) -> Iterator[dict[str, list[Trial]]]:
+    """The trials of each command so far, after each of them."""
     start = workplace(place / "start")
     stages = None
     rows: dict[str, list[Trial]] = {}
-    for each in sorted(chosen, key=lambda each: each.inputs):  # the workflow's own results serve as inputs
+    for each in chosen:
         if each.inputs and stages is None:
-            stages = place / "snakemake-undisturbed/results/tiny"
-            if not stages.is_dir():
-                undisturbed(KILLED[3], start, place, None)
+            stages = undisturbed(INPUTS, start, place, None)[0] / RESULTS
         whole, seconds = undisturbed(each, start, place, stages)
         expected = digests(whole / "results")
         print(f"{each.name}: {seconds:.0f} s undisturbed, {len(expected)} files", file=sys.stderr)
@@ -122,11 +127,11 @@ def run_all(chosen: list[Killed], kills: int, rng: Random, place: Path) -> dict[
             trial = kill_once(each, start, place / "killed", stages, seconds, rng, expected)
             rows[each.name].append(trial)
             print(f"{each.name} {number + 1}: {trial}", file=sys.stderr)
-    return {each.name: rows[each.name] for each in chosen}
+            yield rows
 
 
 def workplace(folder: Path) -> Path:
-    """A copy of what the workflow needs of the repository, with the tiny configuration as its params.yaml."""
+    """A copy of what the workflow needs of the repository, with the smallest configuration as its params.yaml."""
     for name in COPIED:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (REPOSITORY / name).is_dir():
@@ -135,8 +140,8 @@ def workplace(folder: Path) -> Path:
             shutil.copy2(REPOSITORY / name, folder / name)
     (folder / "profiles").symlink_to("workflow/profiles")
     whole = yaml.safe_load((REPOSITORY / "params.yaml").read_text("utf-8"))
-    tiny = yaml.safe_load((REPOSITORY / "tests/config/tiny.yaml").read_text("utf-8"))
-    (folder / "params.yaml").write_text(yaml.safe_dump(merged(whole, tiny), sort_keys=False))
+    small = yaml.safe_load((REPOSITORY / "tests/config/killed.yaml").read_text("utf-8"))
+    (folder / "params.yaml").write_text(yaml.safe_dump(merged(whole, small), sort_keys=False))
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
     return folder
 
@@ -160,12 +165,10 @@ def fresh(each: Killed, start: Path, folder: Path, stages: Path | None) -> Path:
 def undisturbed(each: Killed, start: Path, place: Path, stages: Path | None) -> tuple[Path, float]:
     """The folder of a run that nobody disturbs, and the seconds that it took."""
     folder = place / f"{each.name.replace(' ', '-')}-undisturbed"
-    if not folder.is_dir():
-        fresh(each, start, folder, stages)
-        begin = time.monotonic()
-        finish(each.command, folder)
-        (folder / "seconds").write_text(str(time.monotonic() - begin))
-    return folder, float((folder / "seconds").read_text())
+    fresh(each, start, folder, stages)
+    begin = time.monotonic()
+    finish(each.command, folder)
+    return folder, time.monotonic() - begin
 
 
 def finish(command: list[str], folder: Path) -> None:
@@ -254,9 +257,10 @@ HEAD = """\
 # Killed and run again
 
 Written by `make kill` (`tests/faults/kill.py`). Each command is killed with SIGKILL, with all its processes, at a
-random moment of its run, and run again in the same folder, a workflow after `snakemake --unlock`. Then all results are
-compared with those of a run that nobody disturbed, byte for byte, and hidden files of unfinished writes are counted.
-Configuration: `tests/config/tiny.yaml`; `traces build` writes 200,000 jobs of `alibaba-like`.
+random moment of its run, and run again in the same folder, a workflow after `snakemake --unlock`. Then all results
+are compared with those of a run that nobody disturbed, byte for byte, and hidden files of unfinished writes counted.
+Configuration: `tests/config/killed.yaml`, the smallest; `traces build` writes 50,000 jobs of `alibaba-like`;
+`snakemake` and `dvc repro` run from params to tuned heuristics. Logs and times are no results.
 
 | command | kills | killed at | before it ended | equal bytes | unfinished files after the kill | after the rerun |
 |---|---|---|---|---|---|---|

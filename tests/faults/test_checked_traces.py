@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from clearsched import figures
@@ -63,6 +64,21 @@ def test_what_no_trace_may_hold(tmp_path: Path, changes: list[dict[str, Any]], w
     with pytest.raises(ClearschedError, match=words):
         figures.draw_trace(path, tmp_path / "out", dpi=50)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("doubled", TRACE.names)
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_a_column_that_stands_twice(tmp_path: Path, doubled: str, suffix: str) -> None:
+    table = pq.read_table(written(tmp_path / "t.parquet"))
+    table, path = table.append_column(doubled, table[doubled]), tmp_path / f"doubled{suffix}"
+    if suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    for read in READERS:
+        with pytest.raises(ClearschedError, match=f"column {doubled} stands in it more than once"):
+            read(path)
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,6 @@ def build(out: Path, **changes: str | None) -> tuple[int, str, str]:
     return run("traces", "build", "--source", "synthetic", "--set", SMALL, "--out", out, **changes)
 
 
-def refused(answer: tuple[int, str, str]) -> str:
-    """The line of a command that ends with exit code 2."""
-    code, _, complaint = answer
-    assert code == 2, complaint
-    assert complaint.count("\n") == 1, complaint
-    assert complaint.startswith("clearsched: ")
-    return complaint
-
-
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The trace as it is written in the usual circumstances."""
@@ -86,8 +77,12 @@ def mounted(folder: Path, options: str) -> Iterator[Path]:
 
 def test_results_that_nobody_can_write_to_are_one_line(tmp_path: Path) -> None:
     with mounted(tmp_path / "results", "ro") as results:
-        refused(build(results / "traces" / "trace.parquet"))
-        refused(build(results / "trace.parquet"))
+        for out in (results / "traces" / "trace.parquet", results / "trace.parquet"):
+            code, told, complaint = build(out)
+            assert (code, told) == (2, "")
+            assert complaint.startswith("clearsched: --out ") and "no permission to write to" in complaint
+            assert complaint.count("\n") == 1
+        assert list(results.iterdir()) == []
 
 
 # The surroundings --------------------------------------------------------------------------------------------------
@@ -159,6 +154,21 @@ def test_two_runs_with_one_output_give_the_same_bytes(tmp_path: Path, expected: 
         assert (process.communicate()[1], process.returncode) == ("", 0)
     assert [path.name for path in tmp_path.iterdir()] == ["trace.parquet"]
     assert (tmp_path / "trace.parquet").read_bytes() == expected
+
+
+@pytest.mark.slow
+def test_two_fits_into_one_folder_give_the_files_of_one(tmp_path: Path, sound: Path) -> None:
+    inputs = {"params": "stage_students.json", "trace": "trace.parquet", "workloads": "workloads.parquet"}
+    inputs |= {"tuned": "tuned.json", "decisions": "decisions.parquet"}
+    options = [word for name, file in inputs.items() for word in (f"--{name}", sound / file)]
+    command = ("students", "fit", "rule_list", *options, "--teacher", "fair", "--out", tmp_path)
+    both = [start(*command), start(*command)]
+    for process in both:
+        complaint = process.communicate()[1]
+        assert process.returncode == 0, complaint
+    expected = {path.name: path.read_bytes() for path in sound.glob("rule_list*")}
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == expected
+    assert {"rule_list.json", "rule_list.txt"} <= expected.keys()
 
 
 def workflow(folder: Path, *arguments: str) -> subprocess.Popen[str]:

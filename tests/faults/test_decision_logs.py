@@ -57,6 +57,13 @@ def test_changed_metadata_are_one_line(tmp_path: Path, metadata: bytes, part: st
     assert "\n" not in str(error.value)
 
 
+def test_a_column_that_stands_twice_is_one_line(tmp_path: Path) -> None:
+    table = pq.read_table(log(tmp_path / "log.parquet", changed()))
+    pq.write_table(table.append_column("episode", table["episode"]), tmp_path / "log.parquet")
+    with pytest.raises(ClearschedError, match="no decision log of this version"):
+        describe(tmp_path / "log.parquet")
+
+
 def test_a_log_without_a_candidate_but_none_is_described(tmp_path: Path) -> None:
     assert "Decisions of fair" in describe(log(tmp_path / "log.parquet", changed(), (-1,)))
 

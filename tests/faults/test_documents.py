@@ -6,7 +6,7 @@ import json
 import math
 import random
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -65,14 +65,20 @@ YAML = {
 }
 
 
+def refusal(read: Callable[[Path], object], path: Path) -> str:
+    """What is said of a file that is not read."""
+    with pytest.raises(ClearschedError) as error:
+        read(path)
+    return str(error.value)
+
+
 @pytest.mark.parametrize("name", YAML)
 def test_params_are_refused_in_one_line(tmp_path: Path, name: str) -> None:
     path = tmp_path / "params.yaml"
     path.write_text(YAML[name])
-    with pytest.raises(ClearschedError) as error:
-        load(path)
-    assert len(str(error.value).splitlines()) == 1
-    assert len(str(error.value)) < 400 + len(str(path))
+    line = refusal(load, path)
+    assert len(line.splitlines()) == 1
+    assert len(line) < 400 + len(str(path))
 
 
 @pytest.mark.parametrize("scenario", ["2024-13-45", "2024-01-02", "2024-01-02T25:61:61"])
@@ -135,10 +141,9 @@ def test_json_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
         lambda path: read_file(path, DAG_JOBS),
     )
     for read in readers:
-        with pytest.raises(ClearschedError) as error:
-            read(path)
-        assert len(str(error.value).splitlines()) == 1
-        assert len(str(error.value)) < 300 + len(str(path))
+        line = refusal(read, path)
+        assert len(line.splitlines()) == 1
+        assert len(line) < 300 + len(str(path))
 
 
 def test_as_deep_as_allowed_is_read() -> None:

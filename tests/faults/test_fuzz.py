@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from fuzz import worker
-from fuzz.hunting import Process, attempt, hunt, judge, prepare
+from fuzz.hunting import Process, attempt, hunt, judge
 from fuzz.mutating import SHAPES, mutate
 from fuzz.readers import READERS
 from fuzz.worker import Ended
@@ -17,11 +17,9 @@ INPUTS = 15
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+def process(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """One worker for all readers."""
-    place = tmp_path_factory.mktemp("fuzz")
-    prepare(place / "sound", "students")
-    process = Process(list(READERS.values()), place / "work", place / "sound")
+    process = Process(list(READERS.values()), tmp_path_factory.mktemp("fuzz") / "work", sound)
     yield process
     process.stop()
 

@@ -29,6 +29,7 @@ from clearsched.cli import (
     traces,
 )
 from clearsched.cli.commands import App, one_line, open_streams, unwritten
+from clearsched.cli.usage import UsageFault, usage_line
 from clearsched.errors import ClearschedError
 
 app = App(
@@ -83,9 +84,11 @@ def main() -> None:
     try:
         if not {"-h", "--help", "--version"} & set(sys.argv):
             arithmetic.settle()
-        app()
+        code = app(prog_name="clearsched", standalone_mode=False)
     except SystemExit as stop:
         code = 0 if isinstance(stop.__context__, BrokenPipeError) else stop.code  # typer makes it 1
+    except UsageFault as fault:
+        code = _fail(usage_line(fault))
     except ClearschedError as error:
         code = _fail(str(error))
     except MemoryError:

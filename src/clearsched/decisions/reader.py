@@ -150,7 +150,8 @@ def _open(path: str | Path, problem: Problem) -> pq.ParquetFile:
     file = _parquet(path)
     found, expected = file.schema_arrow, log_schema(problem)
     if not found.equals(expected):
-        odd = [f.name for f in expected if f.name not in found.names or found.field(f.name).type != f.type]
+        places = {f: found.get_field_index(f.name) for f in expected}  # -1 of a column that is not there, or twice
+        odd = [f.name for f, place in places.items() if place < 0 or found.field(place).type != f.type]
         file.close()
         raise ClearschedError(
             f"{path}: no decision log of this version (column {(odd or ['order or metadata'])[0]}); log again"

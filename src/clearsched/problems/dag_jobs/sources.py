@@ -133,7 +133,7 @@ def matches(pattern: str | Path) -> list[Path]:
         found = sorted(set(base.glob(str(wanted))))
     except OSError as error:
         raise ClearschedError(f"{pattern}: {error.strerror}") from None
-    except (ValueError, NotImplementedError) as error:
+    except ValueError as error:
         raise ClearschedError(f"{pattern}: {str(error)[:1].lower()}{str(error)[1:]}") from None
     hidden = any(part.startswith(".") for part in wanted.parts)
     return [path for path in found if hidden or not any(part.startswith(".") for part in path.relative_to(base).parts)]

@@ -65,7 +65,7 @@ class TraceFile:
                 with pq.ParquetFile(path) as parquet:
                     schema = parquet.schema_arrow
                     self.metadata = provenance(parquet.metadata.metadata)
-        self._names = set(schema.names)
+        self._names = schema.names
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -92,7 +92,7 @@ class TraceFile:
             ClearschedError: the file is damaged or has another schema.
         """
         wanted = TRACE if columns is None else pa.schema([TRACE.field(name) for name in columns])
-        if not self._names <= set(TRACE.names):
+        if not set(self._names) <= set(TRACE.names) or len(set(self._names)) < len(self._names):
             conform(pa.schema([pa.field(name, pa.null()) for name in self._names]).empty_table(), TRACE, str(self.path))
         rest: pa.Table | None = None
         row = profile = read = 0

@@ -22,6 +22,9 @@ MAX_CORES = 100_000
 MAX_STAGES = 100_000
 """That one Spark job lists: it bounds what a single line of a log can take of memory."""
 
+MAX_EDGES = 4_000_000
+"""Between the stages of one job: thousands of Spark jobs at once, of which each waits for thousands before."""
+
 SHOWN = 24
 """Digits of an absurd number that a line repeats."""
 

@@ -7,13 +7,12 @@ mapped to the stage that ran, by the id of the resilient distributed dataset (RD
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
-from clearsched.problems.dag_jobs.traces.spark_eventlog.absurd import AbsurdError
+from clearsched.problems.dag_jobs.traces.spark_eventlog.absurd import MAX_EDGES, AbsurdError
+from clearsched.problems.dag_jobs.traces.spark_eventlog.ended import Ended, Readers
 from clearsched.problems.dag_jobs.traces.spark_eventlog.records import SparkJob, Stage
 
 
@@ -45,7 +44,8 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
 
     1. its parents, those that were skipped replaced by the stage that put out the same dataset;
     2. the last stages of Spark jobs that read the same data and had ended before the stage's own Spark job was
-       submitted: a sort waits for the samples of its input, a filter for the scalar that it compares with;
+       submitted (of many, those only for which no later one stands in): a sort waits for the samples of its input, a
+       filter for the scalar that it compares with;
     3. with `sequence`, if none of its parents is in its own Spark job: the last stages of the Spark jobs that had ended
        before its own was submitted and that gave their result to the driver (those only for which no later one
        stands in). The driver submitted its Spark job only then: actions follow each other, and the hash table of a
@@ -59,21 +59,16 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
         sequence: whether rule 3 holds.
 
     Raises:
-        AbsurdError: stages wait for each other.
+        AbsurdError: stages wait for each other, or for more than `MAX_EDGES` others in all.
     """
     started = {job.id: job.started for job in jobs}
     ran = _in_order([stages[stage_id] for stage_id in ran_ids], started)
     index = {stage.id: position for position, stage in enumerate(ran)}
     by_rdd = {stage.rdd: place for place, stage in reversed(list(enumerate(ran))) if not stage.to_driver}
     results = {job.id: max(index.keys() & set(job.stage_ids), default=None) for job in jobs}
-    readers: defaultdict[int, list[SparkJob]] = defaultdict(list)
-    for job in jobs:
-        for rdd in {stages[stage_id].rdd for stage_id in job.stage_ids}:
-            readers[rdd].append(job)
+    lasts = {job: index[result] for job, result in results.items() if result is not None}
 
-    parents: list[set[int]] = []
-    reads: list[tuple[int, ...]] = []
-    read: set[int] = set()
+    direct: list[set[int]] = []
     elsewhere: list[tuple[int, int]] = []
     for position, stage in enumerate(ran):
         found: set[int] = set()
@@ -82,22 +77,16 @@ def connect(jobs: Sequence[SparkJob], stages: Mapping[int, Stage], ran_ids: Coll
             if not is_direct:
                 elsewhere.append((stage.id, parent_id))
             found |= known
-        read |= found
-        reads.append(tuple(sorted(found - {position})))
-        for parent in tuple(found):
-            for job in readers[ran[parent].rdd]:
-                result = results[job.id]
-                if result is not None and _ended_before(job, started[stage.job]) and index[result] < position:
-                    found.add(index[result])
-        found.discard(position)
-        parents.append(found)
+        direct.append(found - {position})
+    parents = _with_readers(jobs, stages, ran, direct, lasts)
     in_sequence = 0
     if sequence:
-        last = {job.id: index[result] for job in jobs if (result := results[job.id]) is not None}
-        to_driver = {job: place for job, place in last.items() if ran[place].to_driver or place not in read}
+        read = set().union(*direct)
+        to_driver = {job: place for job, place in lasts.items() if ran[place].to_driver or place not in read}
         in_sequence = _add_sequence(jobs, ran, parents, to_driver)
+    reads = tuple(tuple(sorted(found)) for found in direct)
     every = tuple(tuple(sorted(found)) for found in parents)
-    return Dag(tuple(ran), every, tuple(reads), tuple(elsewhere), in_sequence)
+    return Dag(tuple(ran), every, reads, tuple(elsewhere), in_sequence)
 
 
 def _in_order(stages: Sequence[Stage], started: Mapping[int, int]) -> list[Stage]:
@@ -122,10 +111,6 @@ def _in_order(stages: Sequence[Stage], started: Mapping[int, int]) -> list[Stage
         stuck = min(stage_id for stage_id, count in missing.items() if count)
         raise AbsurdError(f"stage {stuck} and others that wait for each other")
     return ordered
-
-
-def _ended_before(job: SparkJob, position: int) -> bool:
-    return job.ended is not None and job.ended < position
 
 
 def _resolve(
@@ -153,6 +138,36 @@ def _resolve(
     return found, False
 
 
+def _with_readers(
+    jobs: Sequence[SparkJob],
+    stages: Mapping[int, Stage],
+    ran: Sequence[Stage],
+    direct: Sequence[set[int]],
+    lasts: Mapping[int, int],
+) -> list[set[int]]:
+    """What each stage waits for by rules 1 and 2."""
+    started = {job.id: job.started for job in jobs}
+    readers = Readers(jobs, stages, ran, direct, lasts)
+    parents: list[set[int]] = []
+    count = 0
+    for position, (stage, found) in enumerate(zip(ran, direct, strict=True)):
+        before = (readers.before(rdd, started[stage.job]) for rdd in {ran[parent].rdd for parent in found})
+        parents.append(found.union(last for lasts in before for last in lasts if last < position))
+        count = _counted(count, parents[-1])
+    return parents
+
+
+def _counted(count: int, edges: Collection[int]) -> int:
+    """The number of edges with some more.
+
+    Raises:
+        AbsurdError: it is above `MAX_EDGES`.
+    """
+    if (count := count + len(edges)) > MAX_EDGES:
+        raise AbsurdError(f"a job of more than {MAX_EDGES:,} edges between its stages")
+    return count
+
+
 def _add_sequence(
     jobs: Sequence[SparkJob], ran: Sequence[Stage], parents: list[set[int]], to_driver: Mapping[int, int]
 ) -> int:
@@ -164,14 +179,10 @@ def _add_sequence(
     own: defaultdict[int, list[int]] = defaultdict(list)
     for position, stage in enumerate(ran):
         own[stage.job].append(position)
-    ended = sorted((job.ended, job.started, to_driver[job.id]) for job in jobs if job.ended and job.id in to_driver)
-    ends = [end for end, _, _ in ended]
-    latest_start = list(accumulate((start for _, start, _ in ended), max, initial=0))
-    count = 0
+    ended = Ended((job, to_driver[job.id], True) for job in jobs if job.id in to_driver)
+    count, edges = 0, sum(map(len, parents))
     for job in jobs:
-        last = bisect_left(ends, job.started)
-        first = bisect_right(ends, latest_start[last])
-        waits = {result for _, _, result in ended[first:last]}
+        waits = set(ended.before(job.started))
         mine = set(own[job.id])
         entries = [position for position in own[job.id] if not parents[position] & mine]
         for position in entries:
@@ -179,5 +190,6 @@ def _add_sequence(
             # Few are wanted, but their readers may have thousands of parents each: those are not put together.
             added = {parent for parent in wanted if not any(parent in parents[one] for one in parents[position])}
             parents[position] |= added
+            edges = _counted(edges, added)
             count += bool(added)
     return count

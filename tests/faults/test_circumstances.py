@@ -156,6 +156,11 @@ def test_two_runs_with_one_output_give_the_same_bytes(tmp_path: Path, expected: 
     assert (tmp_path / "trace.parquet").read_bytes() == expected
 
 
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything below a folder, hidden files too, by path."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.mark.slow
 def test_two_fits_into_one_folder_give_the_files_of_one(tmp_path: Path, sound: Path) -> None:
     inputs = {"params": "stage_students.json", "trace": "trace.parquet", "workloads": "workloads.parquet"}
@@ -166,8 +171,8 @@ def test_two_fits_into_one_folder_give_the_files_of_one(tmp_path: Path, sound: P
     for process in both:
         complaint = process.communicate()[1]
         assert process.returncode == 0, complaint
-    expected = {path.name: path.read_bytes() for path in sound.glob("rule_list*")}
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == expected
+    expected = {name: data for name, data in files(sound).items() if name.startswith("rule_list")}
+    assert files(tmp_path) == expected
     assert {"rule_list.json", "rule_list.txt"} <= expected.keys()
 
 

@@ -49,8 +49,9 @@ from clearsched.problems.dag_jobs.traces.sources import options_of, parse_settin
 from clearsched.problems.dag_jobs.traces.summary import summary_of
 from clearsched.registry import load as load_named
 from clearsched.schemas import write_table
-from conftest import ROOT
 from toys import stage, toy_rows, toy_trace, work_by_hand_s
+
+ROOT = Path(__file__).parents[1]
 
 TOY = [[stage(2), stage(1, [0])], [stage(3, fresh={1: [50], 4: [70, 80]})]]
 

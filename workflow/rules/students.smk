@@ -2,6 +2,9 @@
 
 STUDENTS = fitted(PARAMS.students)
 
+# Side by side each has a core, and parts of a fit take one only; where cores are left, episodes run on two.
+THREADS = max(1, min(2, (workflow.cores or 1) // len(STUDENTS)))
+
 
 for STUDENT in STUDENTS:
 
@@ -31,7 +34,7 @@ for STUDENT in STUDENTS:
             f"<logs>/students_fit_{STUDENT}.log",
         benchmark:
             f"<benchmarks>/students_fit_{STUDENT}.tsv"
-        threads: 2
+        threads: THREADS
         resources:
             mem_mb=4000,
             runtime=60,

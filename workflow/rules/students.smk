@@ -2,9 +2,6 @@
 
 STUDENTS = fitted(PARAMS.students)
 
-# Side by side each has a core, and parts of a fit take one only; where cores are left, episodes run on two.
-THREADS = max(1, min(2, (workflow.cores or 1) // len(STUDENTS)))
-
 
 for STUDENT in STUDENTS:
 
@@ -34,7 +31,7 @@ for STUDENT in STUDENTS:
             f"<logs>/students_fit_{STUDENT}.log",
         benchmark:
             f"<benchmarks>/students_fit_{STUDENT}.tsv"
-        threads: THREADS
+        threads: 2
         resources:
             mem_mb=4000,
             runtime=60,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clearsched.problems.problem import Choice, EdgeCase, Family, Figure, Heuristic, Measure, Source
+from clearsched.problems.declarations import Choice, EdgeCase, Family, Figure, Heuristic, Measure, Source
 from clearsched.registry import Look, Registry
 from clearsched.section import Section
 

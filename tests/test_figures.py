@@ -30,7 +30,7 @@ from clearsched.problems.dag_jobs.figures.layering import lay_out, spread
 from clearsched.problems.dag_jobs.schemas import JOBS, TASKS, WORKLOADS
 from clearsched.problems.dag_jobs.sources import SOURCES
 from clearsched.problems.dag_jobs.traces import make_trace, read_trace, storage, write_trace
-from clearsched.problems.problem import Measure
+from clearsched.problems.declarations import Measure
 from clearsched.schemas import COMPARISON, LEARNING_CURVE, STUDENTS, write_table
 from toys import stage, toy_rows, toy_trace
 

@@ -17,7 +17,7 @@ from clearsched.pareto.comparing import _pick
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.traces import write_trace
-from clearsched.problems.problem import Measure
+from clearsched.problems.declarations import Measure
 from clearsched.schemas import STUDENTS_PARETO, read_table
 from clearsched.scorers.conditions import Rule
 from clearsched.scorers.policy import ScoredPolicy, names_of

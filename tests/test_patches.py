@@ -21,7 +21,7 @@ from clearsched.compiled.scoring import NONE, best_candidate, choose, levels_of
 from clearsched.compiled.trees import BLOCK
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers.patch_words import condition_in_words
 from clearsched.scorers.patches import ACTIONS, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy

@@ -19,7 +19,8 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.problems.problem import NONE, Measure
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import NONE
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy, load_policy

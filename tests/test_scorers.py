@@ -19,7 +19,7 @@ from clearsched.compiled.pairs import DIFFERENCE, OTHER, OWN
 from clearsched.compiled.scoring import NONE, Packed, best_candidate, scores_of
 from clearsched.compiled.trees import BLOCK, add_scores, pack
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.registry import load
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import (

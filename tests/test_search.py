@@ -24,8 +24,8 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.workloads.files import Workloads
+from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import heuristic as heuristic_of
-from clearsched.problems.problem import Measure
 from clearsched.problems.programs import Ground, Number, Program, rounded
 from clearsched.schemas import SEARCH_CURVE, read_table
 from clearsched.search import weights as weights_module

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.problems.problem import NONE, Choice
+from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import NONE
 
 PER_ROW = ("features", "candidate", "group", "score", "probability")
 """The fields of `Choices` that have an entry a row."""

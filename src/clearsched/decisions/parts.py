@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.decisions.choices import Choices
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 
 WHOLE = "whole"
 """The decision as it is asked: every row is an alternative."""

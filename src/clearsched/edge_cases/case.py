@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.problems.problem import Measure
+from clearsched.problems.declarations import Measure
 
 Row = dict[str, Any]
 

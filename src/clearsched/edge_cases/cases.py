@@ -10,7 +10,8 @@ from clearsched.errors import ClearschedError
 from clearsched.params.checking import parse
 from clearsched.params.scenarios import merge
 from clearsched.problems import find_problem
-from clearsched.problems.problem import EdgeCase, Problem
+from clearsched.problems.declarations import EdgeCase
+from clearsched.problems.problem import Problem
 from clearsched.registry import Registry, load
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import Bootstrap
 from clearsched.files import provenance, write_text
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Measure, Problem, find_objective
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem, find_objective
 from clearsched.schemas import COMPARISON, EDGE_CASES, read_table, write_table
 
 if TYPE_CHECKING:

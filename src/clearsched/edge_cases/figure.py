@@ -9,7 +9,7 @@ from clearsched.edge_cases.case import Case, Row, order_of
 from clearsched.figures import style
 from clearsched.figures.marks import ZOOM_PERCENT, arrow, better, legend_of_kinds, scale_of, spread
 from clearsched.layout import with_unit
-from clearsched.problems.problem import Measure
+from clearsched.problems.declarations import Measure
 from clearsched.schemas import EDGE_CASES
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
 from clearsched.evaluation.worst import stray_lines
 from clearsched.layout import decimals, layout, with_unit
-from clearsched.problems.problem import Measure, Problem, objectives
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem, objectives
 
 
 def render(problem: Problem, objective: Measure, cases: Sequence[Case], bootstrap: Bootstrap) -> str:

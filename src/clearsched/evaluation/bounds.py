@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from clearsched.problems.problem import Episode, Instance, Measure, Problem
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.schemas import BOUNDS
 
 Bounds: TypeAlias = Mapping[str, np.ndarray]

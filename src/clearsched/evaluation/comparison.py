@@ -16,7 +16,8 @@ from clearsched.evaluation.policies import format_settings, label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.seeds import LEARNED, SeedRuns, over_seeds
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference
-from clearsched.problems.problem import Measure, Problem, told_measures
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem, told_measures
 from clearsched.schemas import COMPARISON
 from clearsched.search.safety import worst_ratio
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 from clearsched.decisions.answers import Scoring, level_answers, rank_scores
 from clearsched.decisions.ordering import kendall_tau, least_of, most_of, places, regret
 from clearsched.decisions.parts import BINARY, WHOLE, Part, parts, varying, whole
-from clearsched.problems.problem import Choice, Problem
+from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import Problem
 from clearsched.schemas import FIDELITY
 
 if TYPE_CHECKING:

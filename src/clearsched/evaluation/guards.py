@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import GUARDED_PERCENT, TAKE_OVERS, Rollout
-from clearsched.problems.problem import Measure, Problem
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem
 from clearsched.schemas import TAKE_OVERS as SCHEMA
 
 MEASURES = (

@@ -16,8 +16,9 @@ from clearsched.decisions.ordering import places
 from clearsched.decisions.parts import PARTS
 from clearsched.evaluation.comparison import Bootstrap, difference_of
 from clearsched.evaluation.statistics import Interval
+from clearsched.problems.declarations import Choice
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import NONE, Answers, Choice, Episode, Instance, level_of
+from clearsched.problems.problem import NONE, Answers, Episode, Instance, level_of
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.teacher.choices import DIGITS
 from clearsched.teacher.policy import LOCKSTEP, TeacherPolicy

@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from clearsched import schemas
 from clearsched.errors import ClearschedError
+from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Measure, Problem
+from clearsched.problems.problem import Episode, Instance, Problem
 
 TAKE_OVERS, GUARDED_PERCENT = "take_overs", "guarded_percent"
 """Measures of a policy with a guard (`evaluation.guards`); 0 of others."""

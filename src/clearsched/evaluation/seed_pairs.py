@@ -13,7 +13,8 @@ from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import SeedRuns
 from clearsched.evaluation.statistics import generator
 from clearsched.layout import layout
-from clearsched.problems.problem import Measure, Problem
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem
 from clearsched.schemas import SEED_PAIRS
 
 

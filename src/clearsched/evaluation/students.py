@@ -12,7 +12,8 @@ from clearsched.evaluation.comparison import Bootstrap, difference_interval, dif
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.layout import decimals, layout, with_unit
-from clearsched.problems.problem import Measure, Problem
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem
 from clearsched.schemas import STUDENTS
 from clearsched.search.safety import worst_ratio
 from clearsched.students.kinds import STUDENTS as KINDS

@@ -16,7 +16,8 @@ from clearsched.evaluation.seeds import Summary
 from clearsched.evaluation.students import student_lines
 from clearsched.evaluation.worst import stray_lines, worst_lines
 from clearsched.layout import decimals, layout, with_unit
-from clearsched.problems.problem import Measure, Problem
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem
 
 Row = dict[str, Any]
 

@@ -9,7 +9,8 @@ from clearsched.evaluation.guards import MEASURES
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
 from clearsched.layout import decimals, layout, with_unit
-from clearsched.problems.problem import Measure, Problem, told_measures
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem, told_measures
 from clearsched.search.safety import LIMIT
 
 Row = dict[str, Any]

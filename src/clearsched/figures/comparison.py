@@ -11,7 +11,8 @@ from clearsched.errors import ClearschedError
 from clearsched.figures import style
 from clearsched.figures.marks import arrow, better, legend_of_kinds, scale_of, spread
 from clearsched.layout import decimals, with_unit
-from clearsched.problems.problem import Measure, find_objective
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import find_objective
 from clearsched.schemas import COMPARISON, read_table
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from clearsched.problems.problem import Figure, Measure, Problem, objectives
+from clearsched.problems.declarations import Figure, Measure
+from clearsched.problems.problem import Problem, objectives
 from clearsched.registry import Registry
 
 ROOM = "clearsched.figures"

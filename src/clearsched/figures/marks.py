@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clearsched.figures import style
-from clearsched.problems.problem import Measure
+from clearsched.problems.declarations import Measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

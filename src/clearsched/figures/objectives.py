@@ -15,7 +15,8 @@ from clearsched.evaluation.statistics import bootstrap_mean, generator
 from clearsched.figures import style
 from clearsched.figures.data_sets import problem_of
 from clearsched.layout import with_unit
-from clearsched.problems.problem import Measure, Problem, find_objective
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem, find_objective
 from clearsched.schemas import COMPARISON, read_table
 
 if TYPE_CHECKING:

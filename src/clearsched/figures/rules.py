@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clearsched import students
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers.cap_terms import level_in_words
 from clearsched.scorers.conditions import Rule
 

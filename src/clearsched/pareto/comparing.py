@@ -20,7 +20,8 @@ from clearsched.files import provenance, read_json, write_text
 from clearsched.pareto import figure, text
 from clearsched.pareto.series import series_of
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Measure, Problem
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem
 from clearsched.schemas import STUDENTS_PARETO, write_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.policy import load_policy as load_student

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clearsched.figures import style
 from clearsched.figures.marks import better, spread
 from clearsched.pareto.series import called, series_of
-from clearsched.problems.problem import Measure
+from clearsched.problems.declarations import Measure
 from clearsched.schemas import STUDENTS_PARETO
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from clearsched.problems.problem import Choice, Problem
+from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import Problem
 
 
 class Number(NamedTuple):

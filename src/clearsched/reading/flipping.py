@@ -14,7 +14,7 @@ import numpy as np
 
 from clearsched.decisions.choices import Choices
 from clearsched.decisions.ordering import places
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
 

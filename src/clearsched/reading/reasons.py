@@ -7,7 +7,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, number

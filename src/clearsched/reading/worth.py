@@ -12,7 +12,8 @@ from clearsched.decisions.answers import level_answers, rank_answers
 from clearsched.decisions.choices import Choices
 from clearsched.evaluation.statistics import Interval, generator, paired_difference
 from clearsched.layout import layout
-from clearsched.problems.problem import Choice, Episode, Instance
+from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import Episode, Instance
 from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import ScoredPolicy, names_of
 

@@ -17,8 +17,9 @@ import numpy as np
 from clearsched.compiled.guard import Bounds, Guarded
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
+from clearsched.problems.declarations import Gauge
 from clearsched.problems.policy import CompiledPolicy, heuristic
-from clearsched.problems.problem import Compiled, Gauge, Problem
+from clearsched.problems.problem import Compiled, Problem
 from clearsched.scorers import words
 
 

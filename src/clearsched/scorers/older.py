@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers.scorer import name_list
 
 RULE_KEYS = {"rank": "rules", "level": "limit_rules"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers import words
 from clearsched.scorers.conditions import number
 from clearsched.scorers.patches import AVOID, KEEP_LOCAL, PREFER, Patch

@@ -18,7 +18,8 @@ from clearsched.compiled.patches import CAP, FIRST, IDLE, LAST, MOST, pack_patch
 from clearsched.compiled.steps import Steps
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Choice, Problem
+from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import Problem
 from clearsched.scorers.conditions import Comparison, Condition, holds, parse_comparisons, tighten
 from clearsched.scorers.scorer import known_column
 

@@ -16,7 +16,8 @@ from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
-from clearsched.problems.problem import Choice, Compiled, Episode, Instance, Problem
+from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import Compiled, Episode, Instance, Problem
 from clearsched.scorers.guard import Guard, read_guard
 from clearsched.scorers.older import renewed
 from clearsched.scorers.patches import STAY_IDLE, Patch, packed_patches, read_patches

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Family, Problem
+from clearsched.problems.declarations import Family
+from clearsched.problems.problem import Problem
 from clearsched.registry import Look, Registry
 
 ROOM = "clearsched.search"

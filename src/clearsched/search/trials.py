@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Measure, Outcome
+from clearsched.problems.problem import Episode, Instance, Outcome
 
 BEHIND = 0.003
 """Share of the cost by which a candidate may lag behind the middle of its generation without being given up."""

@@ -8,8 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Measure
+from clearsched.problems.problem import Episode, Instance
 
 JOINED = 4
 """Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""

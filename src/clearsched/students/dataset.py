@@ -11,7 +11,8 @@ import numpy as np
 from clearsched.decisions.choices import PER_ROW, Choices, join, take
 from clearsched.decisions.reader import count_decisions, evenly, read_choices
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Choice, Problem
+from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import Problem
 
 
 class Dataset(NamedTuple):

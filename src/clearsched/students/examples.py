@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.decisions.choices import Choices
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers.conditions import Rule
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer

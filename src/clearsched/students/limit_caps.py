@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.compiled.cap_terms import TIMES
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.problems.programs import rounded
 from clearsched.scorers.conditions import Condition
 from clearsched.scorers.policy import names_of

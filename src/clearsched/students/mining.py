@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.decisions.choices import Choices
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers.conditions import Condition, flatten, holds
 from clearsched.students.dataset import best_rows, ranks, subset, without_none
 from clearsched.students.elimination import elimination_list

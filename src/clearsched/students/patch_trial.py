@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Measure
+from clearsched.problems.problem import Episode, Instance
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.safety import Verdict, verdict_of
 from clearsched.search.trials import table_of

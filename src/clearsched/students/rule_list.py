@@ -6,7 +6,7 @@ A list is read from the top: it is sorted by falling score, so the candidate tha
 from __future__ import annotations
 
 from clearsched.decisions.choices import Choices
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers.conditions import Rule
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList

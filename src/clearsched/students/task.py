@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clearsched.problems.problem import Choice, Problem
+from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import Problem
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import Scorer
 from clearsched.students.bench import Bench

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearsched.decisions.choices import Choices
-from clearsched.problems.problem import Choice
+from clearsched.problems.declarations import Choice
 from clearsched.scorers.ties import MOST
 from clearsched.students.assembly import Regret
 

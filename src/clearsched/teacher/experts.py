@@ -9,8 +9,9 @@ from typing import NamedTuple
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.heuristics.tuning import read_tuned, tuned_heuristic
+from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import CompiledPolicy
-from clearsched.problems.problem import Instance, Measure, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 
 BEST = "best"

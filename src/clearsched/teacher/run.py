@@ -11,8 +11,9 @@ import numpy as np
 from torch import Tensor
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Measure, Problem
+from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.schemas import LEARNING_CURVE
 from clearsched.teacher.experts import Experts
 from clearsched.teacher.imitation import Cloning

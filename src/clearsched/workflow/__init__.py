@@ -14,7 +14,8 @@ from clearsched.errors import ClearschedError
 from clearsched.figures.kinds import COMPARED, compared_figures, figures_of
 from clearsched.imports import PACKAGE, code_of
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Figure, Problem, objectives
+from clearsched.problems.declarations import Figure
+from clearsched.problems.problem import Problem, objectives
 from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 

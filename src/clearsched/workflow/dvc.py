@@ -18,7 +18,7 @@ from clearsched.figures.kinds import comparison_figure, figures_of
 from clearsched.imports import PACKAGE
 from clearsched.params import STAGES, Params, defaults
 from clearsched.problems import find_problem
-from clearsched.problems.problem import Figure, Measure, Plot
+from clearsched.problems.declarations import Figure, Measure, Plot
 from clearsched.workflow import code_of_rule
 
 RESULTS = "results/${scenario}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clearsched.problems.problem import EdgeCase
+from clearsched.problems.declarations import EdgeCase
 from clearsched.registry import Registry
 
 Changes = Mapping[str, Mapping[str, Any]]

@@ -16,7 +16,8 @@ from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs, streams, stress
-from clearsched.problems.problem import Measure, Problem, find_objective
+from clearsched.problems.declarations import Measure
+from clearsched.problems.problem import Problem, find_objective
 
 
 class DagJobsInstance:

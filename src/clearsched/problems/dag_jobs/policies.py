@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Family, Heuristic
+from clearsched.problems.declarations import Family, Heuristic
 from clearsched.registry import Look, Registry
 
 CODE = "clearsched.problems.dag_jobs.heuristics"

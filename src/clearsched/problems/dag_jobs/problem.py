@@ -12,7 +12,8 @@ from clearsched.problems.dag_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, FAMILIES, HEURISTICS, LEARNED
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
-from clearsched.problems.problem import Choice, Gauge, Instance, Measure, Problem
+from clearsched.problems.declarations import Choice, Gauge, Measure
+from clearsched.problems.problem import Instance, Problem
 
 if TYPE_CHECKING:
     from clearsched.compiled.scoring import Packed

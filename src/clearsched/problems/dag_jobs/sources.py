@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Source
+from clearsched.problems.declarations import Source
 from clearsched.registry import Registry
 
 _ROOM = "clearsched.problems.dag_jobs.traces"

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from clearsched.compiled.guard import Guarded
 from clearsched.problems import find_problem
+from clearsched.problems.declarations import Measure
 from clearsched.problems.deferrable_jobs.schemas import JOBS, SLOTS
 from clearsched.problems.deferrable_jobs.simulator import guarded, loop
 from clearsched.problems.deferrable_jobs.simulator.lockstep import Lockstep
@@ -24,7 +25,7 @@ from clearsched.problems.deferrable_jobs.simulator.state import (
     new_state,
 )
 from clearsched.problems.deferrable_jobs.workloads.files import Workloads
-from clearsched.problems.problem import Measure, Problem, find_objective
+from clearsched.problems.problem import Problem, find_objective
 
 AHEAD_S = 3600
 """How long before a slot the forecast of it is told in the table `slots`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Heuristic
+from clearsched.problems.declarations import Heuristic
 from clearsched.registry import Look, Registry
 
 HERE = "clearsched.problems.deferrable_jobs.heuristics"

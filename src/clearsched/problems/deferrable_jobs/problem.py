@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.declarations import Choice, EdgeCase, Family, Figure, Gauge, Heuristic, Measure, Source
 from clearsched.problems.deferrable_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.sections import SECTIONS
 from clearsched.problems.deferrable_jobs.traces.sources import DEFAULT, SOURCES
-from clearsched.problems.problem import Choice, EdgeCase, Family, Figure, Gauge, Heuristic, Measure, Problem, Source
+from clearsched.problems.problem import Problem
 from clearsched.registry import Registry, load
 from clearsched.section import Section
 

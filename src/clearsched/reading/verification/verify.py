@@ -10,8 +10,8 @@ import numpy as np
 
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
+from clearsched.problems.declarations import Choice
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Choice
 from clearsched.reading.files import SPLIT, read_log
 from clearsched.reading.reasons import valued
 from clearsched.reading.verification.box import Box, box_of, reordered, unbounded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Figure, Plot
+from clearsched.problems.declarations import Figure, Plot
 from clearsched.registry import Registry
 
 _TRACE, _MEASURE = "traces/trace.parquet", "clearsched.problems.dag_jobs.traces.measures:measure"

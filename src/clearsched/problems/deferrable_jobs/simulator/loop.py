@@ -13,12 +13,12 @@ from clearsched.compiled.jit import allocating, compiled, concurrent
 from clearsched.compiled.scoring import INVALID, NOTHING, Packed, best_candidate
 from clearsched.compiled.trees import BLOCK
 from clearsched.errors import FeatureError
+from clearsched.problems.declarations import Heuristic
 from clearsched.problems.deferrable_jobs.features import NUM_FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
 from clearsched.problems.deferrable_jobs.simulator.engine import advance, answer, none_allowed
 from clearsched.problems.deferrable_jobs.simulator.rows import fill_rows
 from clearsched.problems.deferrable_jobs.simulator.state import NONE, NUM_DECISIONS, State
-from clearsched.problems.problem import Heuristic
 from clearsched.registry import load
 
 LEARNED = -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearsched.problems.problem import Source
+from clearsched.problems.declarations import Source
 from clearsched.registry import Registry
 
 DEFAULT = "synthetic"

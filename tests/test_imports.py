@@ -20,6 +20,7 @@ FLOORS = (
     ("clearsched.registry",),
     ("clearsched.schemas",),
     ("clearsched.compiled",),
+    ("clearsched.problems.declarations",),
     (
         "clearsched.problems.problem",
         "clearsched.problems.policy",

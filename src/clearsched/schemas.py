@@ -76,7 +76,7 @@ LEARNING_CURVE = pa.schema(
 
 
 class Measured(Protocol):
-    """What a column of numbers needs (`problems.problem.Measure`)."""
+    """What a column of numbers needs (`problems.declarations.Measure`)."""
 
     @property
     def name(self) -> str: ...

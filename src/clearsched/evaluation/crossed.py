@@ -5,7 +5,7 @@ An interval over episodes alone takes a policy as it is; trained again it is ano
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -46,12 +46,7 @@ def crossed_interval(
     mean = float(values.mean())
     if seeds < 2 or episodes < 2:
         return Interval(mean, float("nan"), float("nan"), float("nan"), seeds)
-    of_seeds, of_episodes = rng.spawn(2)
-    drawn = [
-        ((_weights(of_seeds, seeds, count) @ _stretched(values)) * _weights(of_episodes, episodes, count)).sum(axis=1)
-        for count in _batches(resamples, batch)
-    ]
-    return _of_means(mean, np.concatenate(drawn), confidence, seeds)
+    return _of_means(mean, _means([values], rng, resamples, batch), confidence, seeds)
 
 
 def crossed_difference(
@@ -88,13 +83,7 @@ def crossed_difference(
     count = len(values) + len(others)
     if episodes < 2 or count < 3:
         return Interval(mean, float("nan"), float("nan"), float("nan"), count)
-    of_values, of_others, of_episodes = rng.spawn(3)
-    drawn = []
-    for size in _batches(resamples, batch):
-        own = _weights(of_values, len(values), size) @ _stretched(values)
-        other = _weights(of_others, len(others), size) @ _stretched(others)
-        drawn.append(((own - other) * _weights(of_episodes, episodes, size)).sum(axis=1))
-    return _of_means(mean, np.concatenate(drawn), confidence, count)
+    return _of_means(mean, _means([values, -others], rng, resamples, batch), confidence, count)
 
 
 def _seeds_by_episodes(values: FloatArray) -> FloatArray:
@@ -106,6 +95,18 @@ def _seeds_by_episodes(values: FloatArray) -> FloatArray:
     return values
 
 
+def _means(tables: Sequence[FloatArray], rng: np.random.Generator, resamples: int, batch: int) -> FloatArray:
+    """float64[resamples]: the sum of the tables' means, of seeds drawn for each of them and episodes for all."""
+    *of_seeds, of_episodes = rng.spawn(len(tables) + 1)
+    episodes, spread = tables[0].shape[1], list(map(_stretched, tables))
+    drawn = []
+    for start in range(0, resamples, batch):
+        count = min(batch, resamples - start)
+        rows = sum(_weights(each, len(table), count) @ table for each, table in zip(of_seeds, spread, strict=True))
+        drawn.append((rows * _weights(of_episodes, episodes, count)).sum(axis=1))
+    return np.concatenate(drawn)
+
+
 def _stretched(values: FloatArray) -> FloatArray:
     """Seeds further from their mean, since a few of them drawn with replacement spread too little."""
     seeds, centre = len(values), values.mean(axis=0)
@@ -115,10 +116,6 @@ def _stretched(values: FloatArray) -> FloatArray:
 def _weights(rng: np.random.Generator, items: int, count: int) -> FloatArray:
     """float64[count, items]: how often each is drawn in a resample, as a share."""
     return rng.multinomial(items, np.full(items, 1 / items), count) / items
-
-
-def _batches(resamples: int, batch: int) -> Iterator[int]:
-    return (min(batch, resamples - start) for start in range(0, resamples, batch))
 
 
 def _of_means(mean: float, means: FloatArray, confidence: float, count: int) -> Interval:

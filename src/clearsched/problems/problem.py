@@ -4,7 +4,8 @@ A problem asks its policy *choices*. A choice offers candidates, described by na
 scores them; the best is taken. A decision is one `rank` choice (which of the candidates, or none of them) and, where
 the problem has one, a `level` choice after it (how much the chosen candidate gets, a share of all there is).
 
-Everything here is light: no numba, no torch, no file is read. `docs/new-problem.md` builds a problem step by step.
+What a problem declares as data is `problems.declarations`; here is what it does, and what its episodes and decisions
+are to the rest. Both are light: no numba, no torch, no file is read. `docs/new-problem.md` builds a problem.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from clearsched.problems.declarations import Choice
+from clearsched.problems.programs import rounded
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, number
@@ -31,7 +32,7 @@ def valued(value: float, unit: str, beside: float | None = None) -> str:
 
 def reached(value: float, unit: str) -> str:
     """A value that a feature becomes: where it lies beside one of four digits, on which side of that."""
-    near = float(f"{value:.4g}")
+    near = rounded(value, 4)
     side = "" if np.float32(near) == np.float32(value) else "just below " if value < near else "just above "
     return f"{side}{valued(near, unit)}"
 
@@ -101,7 +102,7 @@ def level_reason(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
     """What of the scorer of a level speaks for a row float32[F]."""
     names = names_of(choice)
     place, share = scorer.firing(row[None], names), _score(scorer, choice, row)
-    told = words.amount(float(f"{min(share, 1.0):.3g}"), choice, {})
+    told = words.amount(rounded(min(share, 1.0), 3), choice, {})
     if place is None:
         return told
     piece, clauses = scorer.pieces()[place[0]].name, scorer.clauses()

@@ -24,7 +24,7 @@ Facts = Mapping[str, Any]
 
 
 class Question(Protocol):
-    """The choice that a scorer answers, as far as it needs it: a `problems.problem.Choice`."""
+    """The choice that a scorer answers, as far as it needs it: a `problems.declarations.Choice`."""
 
     @property
     def name(self) -> str: ...

@@ -16,6 +16,7 @@ import numpy as np
 
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode
+from clearsched.problems.programs import rounded
 from clearsched.search.trials import COST, END, SCALE, WATCHED, Trials
 
 LIMIT = 1.5
@@ -137,7 +138,7 @@ def evidence(verdict: Verdict, baseline: Policy) -> dict[str, Any]:
         "stress": {
             "heuristic": baseline.name,
             "episodes": verdict.episodes,
-            "worst": float(f"{verdict.worst:.4g}"),
-            "of_limit": float(f"{verdict.of_limit:.4g}"),
+            "worst": rounded(verdict.worst, 4),
+            "of_limit": rounded(verdict.of_limit, 4),
         }
     }

@@ -19,7 +19,7 @@ from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Episode, Instance, Problem
-from clearsched.problems.programs import Program
+from clearsched.problems.programs import Program, rounded
 from clearsched.registry import load
 from clearsched.schemas import SEARCH_CURVE, write_table
 from clearsched.scorers.policy import ScoredPolicy, names_of
@@ -126,8 +126,8 @@ def search(
     told = {
         "measure": measure.name,
         "episodes": len(validation),
-        "value": _rounded(runs.value(best.validation)),
-        "heuristic": _rounded(runs.value(float(costs[len(train) :].mean()))),
+        "value": rounded(runs.value(best.validation), DIGITS),
+        "heuristic": rounded(runs.value(float(costs[len(train) :].mean())), DIGITS),
     }
     most = {"most": instance.most} if instance.most else {}
     judged = evidence(chosen.verdict, baseline)
@@ -152,14 +152,10 @@ def _told(restart: Restart) -> dict[str, Any]:
     scorers = {} if restart.policy is None else restart.policy.scorers
     return {
         "seed": restart.seed,
-        "evaluations": _rounded(restart.spent),
-        "validation": _rounded(value) if np.isfinite(value) else None,
+        "evaluations": rounded(restart.spent, DIGITS),
+        "validation": rounded(value, DIGITS) if np.isfinite(value) else None,
         "scorers": {name: scorer.to_json() for name, scorer in scorers.items()},
     }
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
 
 
 @contextmanager

@@ -41,10 +41,8 @@ def fit(
             strays from the baseline with the patches of params: then it is kept without them in <kind>_unpatched.
     """
     from clearsched.students.fitting import fit_one
-    from clearsched.students.patching import kept_if_refused
 
-    with kept_if_refused(out_dir / f"{kind}_unpatched", kind):
-        return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others, size, by)
+    return fit_one(params, kind, trace, workloads, tuned, teacher, decisions, out_dir, others, size, by)
 
 
 def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolicy:

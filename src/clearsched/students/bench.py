@@ -11,12 +11,16 @@ import numpy as np
 from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.programs import rounded
 
 JOINED = 4
 """Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""
 
 UNSEEN = 1 / 4
 """Of the training episodes: not searched on, but chosen on."""
+
+DIGITS = 6
+"""Digits of the measure that a student's file tells."""
 
 Item = TypeVar("Item")
 
@@ -56,6 +60,10 @@ class Bench:
     def value(self, cost: float) -> float:
         """The measure that a cost stands for."""
         return cost if self.measure.lower_is_better else -cost
+
+    def told(self, cost: float) -> float:
+        """The measure that a cost stands for, as a student's file has it."""
+        return rounded(self.value(cost), DIGITS)
 
     def costs(self, student: Policy, episodes: Sequence[Episode]) -> np.ndarray:
         """float64[episodes]: what each costs."""

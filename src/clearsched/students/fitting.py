@@ -26,7 +26,7 @@ from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.guarding import guarded
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.patching import laid_on, of_params
+from clearsched.students.patching import kept_if_refused, laid_on, of_params
 from clearsched.students.refining import refine
 from clearsched.students.seeds import best_of_seeds, seeded
 from clearsched.students.sizes import resized, sizes_of
@@ -47,9 +47,6 @@ SHARED = (
     "pick",
 )
 """What a fit reads of the section `students` beside the section of its kind."""
-
-DIGITS = 6
-"""Digits of the measure that a student's file tells."""
 
 
 def fit_one(
@@ -91,7 +88,8 @@ def fit_one(
     settings = params.students.model_dump(mode="json", include={kind, *SHARED, *on})
     origin = provenance(settings, inputs) | {"expert": expert.name}
     student = replace(student, evidence={**student.evidence, "provenance": origin})
-    student = laid_on(params.students, student, instance)
+    with kept_if_refused(out_dir / f"{kind}_unpatched", kind):
+        student = laid_on(params.students, student, instance)
     student = guarded(params.students.guard, student, instance, tuned, partial(_tell, task))
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
@@ -178,14 +176,14 @@ def distilled(
 ) -> ScoredPolicy:
     """The student of the best round (`dagger.improve`); its file tells what each round came to."""
     student, costs = improve(task, learn, expert, episodes, visits, partial(_say, task))
-    values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in costs]
+    values = list(map(task.bench.told, costs))
     return _with_evidence(student, task.dataset, {f"validation_{task.bench.measure.name}": values})
 
 
 def refined(task: Task, student: ScoredPolicy) -> tuple[ScoredPolicy, float]:
     """The student after refinement in closed loop, and its cost; its file tells what each step came to."""
     found = refine(task, student, task.common.refine)
-    values = [float(f"{task.bench.value(cost):.{DIGITS}g}") for cost in found.costs]
+    values = list(map(task.bench.told, found.costs))
     if found.safety is not None:
         for line in in_words(found.safety, "what was distilled"):
             _tell(task, line)

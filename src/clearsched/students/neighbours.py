@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from clearsched.problems.programs import rounded
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.students.assembly import none_place, values_of
 from clearsched.students.rounding import Columns
@@ -58,7 +59,7 @@ def _moved(rule: Rule, place: int, columns: Columns, factors: Sequence[float], s
     if columns.is_whole(condition.feature):
         thresholds = [old + step for step in steps if old + step > 0]
     else:
-        thresholds = [float(f"{factor * old:.2g}") for factor in factors]
+        thresholds = [rounded(factor * old) for factor in factors]
     for threshold in thresholds:
         if threshold != old:
             yield _with_condition(rule, place, condition._replace(threshold=threshold))

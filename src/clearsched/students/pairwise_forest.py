@@ -14,6 +14,7 @@ import numpy as np
 
 from clearsched.compiled.pairs import DIFFERENCE, OTHER, OWN
 from clearsched.compiled.trees import LEAF
+from clearsched.problems.programs import rounded
 from clearsched.scorers.pairs import Column, PairForest
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.scorer import Scorer
@@ -162,5 +163,5 @@ def _flat(tree: Any, values: Columns, columns: Sequence[int]) -> FlatTree:
         **flat,
         "feature": [LEAF if f == LEAF else columns[f] for f in flat["feature"]],
         "value": np.round(shares, DIGITS).tolist(),
-        "gain": [float(f"{value:.3g}") for value in gain],
+        "gain": [rounded(value, 3) for value in gain],
     }

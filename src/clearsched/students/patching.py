@@ -139,7 +139,7 @@ def _why(told: str, baseline: Policy) -> str:
 
 @contextmanager
 def kept_if_refused(folder: Path, kind: str) -> Iterator[None]:
-    """Within it a student is fitted: if it is refused for its patches, it is kept without them in a folder.
+    """Within it patches are laid on a fitted student: if they are refused, it is kept without them in a folder.
 
     The patches are wrong then, and not the fit, which takes long. What an earlier fit kept is removed once one is done.
 

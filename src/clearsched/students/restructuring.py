@@ -32,8 +32,11 @@ QUANTILES = (0.2, 0.5, 0.8)
 SCREEN, SCREENED = 1 / 384, 192
 """After such a share of the training episodes, single ones, so many options go on to the heats on joined ones."""
 
-HEATS = ((1 / 96, 48), (1 / 24, 12), (1 / 6, 3))
+Heats = tuple[tuple[float, int], ...]
 """After such a share of the episodes so many options go on; the last of them run all."""
+
+HEATS: Heats = ((1 / 96, 48), (1 / 24, 12), (1 / 6, 3))
+"""Of the options for one of the two choices."""
 
 SHAPES = 3
 """Options of the last heat for each structure that is wanted: some have the same shape."""
@@ -202,11 +205,11 @@ def screened(options: Sequence[ScoredPolicy], costs: Costs, single: Sequence[Epi
 
 
 def halved(
-    options: Sequence[ScoredPolicy], costs: Costs, train: Sequence[Episode], count: int = 1
+    options: Sequence[ScoredPolicy], costs: Costs, train: Sequence[Episode], count: int = 1, heats: Heats = HEATS
 ) -> tuple[list[ScoredPolicy], np.ndarray]:
     """The options, `count` at least of some shapes, that are left after all heats, and float64[options]: mean costs."""
     left, done = list(options), np.empty((len(options), 0))
-    for share, most in HEATS:
+    for share, most in heats:
         episodes, kept = max(1, round(share * len(train))), max(most, SHAPES * count if count > 1 else 0)
         if episodes >= len(train) or len(left) <= kept:
             continue

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clearsched.problems.programs import rounded
 from clearsched.scorers.conditions import Condition, Rule, first_rule
 
 CROSSING_SHARE = 0.005
@@ -37,7 +38,7 @@ class Columns:
         values = self._values[:, feature]
         place = np.searchsorted(values, np.float32(threshold))
         for digits in range(1, 7):
-            candidate = float(f"{threshold:.{digits}g}")
+            candidate = rounded(threshold, digits)
             crossing = abs(int(np.searchsorted(values, np.float32(candidate))) - int(place))
             if crossing <= CROSSING_SHARE * len(values):
                 return candidate

@@ -16,9 +16,6 @@ from clearsched.students.task import Task
 SPAN = 2**31
 """Seeds that xgboost and scikit-learn take."""
 
-DIGITS = 6
-"""Digits of the measure that the file tells."""
-
 Fit = Callable[[int], tuple[ScoredPolicy, float]]
 """A training seed's student, and its cost on the episodes that it was chosen on."""
 
@@ -35,7 +32,7 @@ def best_of_seeds(fit: Fit, seeds: int, bench: Bench, tell: Callable[[str], None
     student, cost = fits[best]
     if seeds == 1:
         return student, cost
-    values = [float(f"{bench.value(each):.{DIGITS}g}") for _, each in fits]
+    values = [bench.told(each) for _, each in fits]
     tell(f"training seed {best} of {seeds} is the best on unseen episodes: {values}")
     restarts = [
         {"seed": seed, "unseen": value, "none": each.none}

@@ -28,6 +28,9 @@ from clearsched.students.restructuring import halved
 from clearsched.students.rounding import Columns
 from clearsched.students.task import Task
 
+HEATS = ((1 / 96, 96), (1 / 24, 24), (1 / 6, 4))
+"""Of all pairs and conditions together."""
+
 GAIN = 0.002
 """Share of the cost that a switch must save: a reader has two policies to know in place of one."""
 
@@ -74,7 +77,7 @@ def compete(task: Task) -> Competition:
     train, _ = task.bench.searched_on()
     with trials(task.bench.instance, task.bench.measure) as runs:
         alone = runs.cost(students, train).mean(axis=1)
-        left, costs = halved(options, runs.cost, train)
+        left, costs = halved(options, runs.cost, train, heats=HEATS)
     best = int(costs.argmin())
     return Competition(left[best], float(costs[best]), students, alone)
 

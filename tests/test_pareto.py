@@ -140,15 +140,36 @@ def test_a_student_without_a_size_is_refused(files: dict[str, Any]) -> None:
 def test_the_smallest_that_does_is_picked_of_each_kind() -> None:
     costs = {("a", 2): 10.3, ("a", 4): 10.04, ("a", 8): 10.0, ("b", 2): 7.0, ("b", 4): 7.0}
     rows = [
-        {"kind": kind, "by": "", "size": size, "unseen": cost, "picked": False} for (kind, size), cost in costs.items()
+        {"kind": kind, "by": "", "size": size, "unseen": cost, "safe": True, "picked": False}
+        for (kind, size), cost in costs.items()
     ]
     _pick(rows, Measure("cost", "", "cost", "cost"), 0.005)
     assert [(row["kind"], row["size"]) for row in rows if row["picked"]] == [("a", 4), ("b", 2)]
 
 
+def test_a_size_that_is_not_safe_is_not_picked_unless_none_is() -> None:
+    def picked(safe: tuple[bool, ...]) -> list[int]:
+        rows = [
+            {"kind": "a", "by": "", "size": size, "unseen": 1.0 + size, "safe": is_safe, "picked": False}
+            for size, is_safe in zip((2, 4, 8), safe, strict=True)
+        ]
+        _pick(rows, Measure("cost", "", "cost", "cost"), 0.005)
+        return [row["size"] for row in rows if row["picked"]]
+
+    assert picked((True, True, True)) == [2] and picked((False, True, True)) == [4]
+    assert picked((False, False, False)) == [2]
+
+
+def test_an_unsafe_size_is_told(files: dict[str, Any], tmp_path: Path) -> None:
+    unsafe = student(4, UNTIED, 9.0)
+    replace(unsafe, evidence={**unsafe.evidence, "stress": {"worst": 1.0, "of_limit": 4.6}}).write(files["students"][1])
+    told = pareto.compare(**files)
+    assert "never picked: rule list 4." in told and "2*" in told
+
+
 def test_where_more_is_better_the_smallest_of_the_highest_is_picked() -> None:
     rows = [
-        {"kind": "a", "by": "", "size": size, "unseen": told, "picked": False}
+        {"kind": "a", "by": "", "size": size, "unseen": told, "safe": True, "picked": False}
         for size, told in ((2, 5.0), (4, 9.97), (8, 10.0))
     ]
     _pick(rows, Measure("served", "", "served", "served", lower_is_better=False), 0.005)

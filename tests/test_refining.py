@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,19 +33,20 @@ from clearsched.scorers.text import render
 from clearsched.scorers.trees import TreeSum
 from clearsched.search import safety
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.trials import trials
+from clearsched.search.trials import Trials, trials
 from clearsched.students import limit_caps, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
 from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement
+from clearsched.students.probing import Probes
 from clearsched.students.refining import refine
+from clearsched.students.repairing import headed, repaired
 from clearsched.students.restructuring import (
     SCREENED,
     Around,
     conditions_on,
     other_ties,
-    repaired,
     restructured,
     screened,
     shape_of,
@@ -269,6 +271,64 @@ def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
     assert found.policy.evidence["stress"]["worst"] > safety.LIMIT
 
 
+class Strict:
+    """A baseline that nobody is held to but on one training episode, where it is the shortest job first."""
+
+    name = "strict"
+
+    def __init__(self, task: Task, seed: int) -> None:
+        (self.episode,) = (each for each in task.bench.instance.split("train") if each.seed == seed)  # type: ignore[attr-defined]
+        (self.best,) = student_of(LEAST_WORK).run(task.bench.instance, [self.episode])
+
+    def run(self, instance: Any, episodes: Sequence[Any], record: bool = False) -> list[Any]:
+        loose = SimpleNamespace(measures={"jct_s": 1e9, "stall_s": 0.0}, end_s=1e9, scale_s=1e9)
+        return [self.best if self._is_it(episode) else loose for episode in episodes]
+
+    def _is_it(self, episode: Any) -> bool:
+        return episode.seed == self.episode.seed and np.array_equal(episode.profile, self.episode.profile)
+
+
+def test_what_strays_on_an_episode_that_no_probe_has_is_refined_until_it_does_not(seen: Choices) -> None:
+    """The longest job first takes too long on one training episode of many, which the stress has not."""
+    task = task_of(seen)
+    student = student_of(MOST_WORK)
+    single = task.bench.instance.split("train")
+    own, best = (
+        np.array([run.measures["jct_s"] for run in each.run(task.bench.instance, single)])
+        for each in (student, student_of(LEAST_WORK))
+    )
+    seed = int(np.argmax(own / best))
+    assert own[seed] > 1.1 * safety.LIMIT * best[seed]
+    strict = replace(task, bench=replace(task.bench, baseline=Strict(task, seed)))
+    found = refine(strict, student, RefineParams(rounds=2, evaluations=20))
+    assert found.safety is not None and not found.safety.verdict.strays and not found.is_in_vain
+    assert found.policy.evidence["stress"]["worst"] <= safety.LIMIT < own[seed] / best[seed]
+
+
+def test_the_part_on_which_a_policy_strayed_is_asked_of_all_after_it() -> None:
+    """Of 40 episodes the last one tells, and the short check has the first two."""
+
+    class Told:
+        name = "told"
+
+        def __init__(self, cost: float) -> None:
+            self.cost, self.asked = cost, 0
+
+        def run(self, instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
+            self.asked += len(episodes)
+            costs = [self.cost if episode == 39 else 1.0 for episode in episodes]
+            return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
+
+    jct = Measure("jct_s", "s", "mean", "JCT")
+    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)))
+    bad, good, baseline = Told(2.0), Told(1.2), Told(1.0)
+    episodes: Any = list(range(40))
+    probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), baseline, episodes, episodes[:2])  # type: ignore[arg-type]
+    assert probes.is_safe(bad) and probes.verdict(bad).strays and not probes.is_safe(bad)  # type: ignore[arg-type]
+    assert probes.verdict(bad).strays and probes.is_safe(good)  # type: ignore[arg-type]
+    assert good.asked == 2 + 40 - 32, "the short check, once more the part that tells"
+
+
 def around(task: Task) -> Around:
     instance = task.bench.instance
     features = task.dataset.rank.features
@@ -307,6 +367,24 @@ def test_what_is_not_safe_is_repaired_at_the_least_cost(seen: Choices) -> None:
     costs = around(task).costs(tried, task.bench.train[:1]).mean(axis=1)
     assert (np.diff(costs) >= 0).all(), "the cheapest is asked first"
     assert repaired(student, around(task), lambda policy: False) is None
+
+
+def test_a_repair_may_put_what_is_rare_first(seen: Choices) -> None:
+    """Few candidates have parked executors; a list that has all its rules gives one up, but never the last."""
+    features = seen.features.copy()
+    parked, ready = NAMES.index("job_parked"), NAMES.index("stage_is_ready")
+    features[:20, parked], features[::2, ready] = 3.0, 1.0
+    rules = RuleList((Rule((Condition(WORK, True, 2.0),), 1.0), Rule((), -1.0)), NAMES)
+    heads = [
+        [each.text(NAMES) for each in found.rules[0].conditions] for found in headed(rules, features, 3, none=True)
+    ]
+    assert heads == [["job_parked >= 3"], ["stage_is_ready >= 1", "job_parked >= 3"]]
+    for found in headed(rules, features, 3, none=True):
+        assert [rule.value for rule in found.rules] == [2.0, 1.0, -1.0]
+    full = headed(rules, features, 2, none=True)
+    assert [len(found.rules) for found in full] == [2, 2] and all(found.rules[-1].conditions == () for found in full)
+    assert all(found.rules[0].value > 0 for found in full)
+    assert headed(rules, seen.features, 3, none=True) == []
 
 
 def test_a_restart_chooses_among_what_is_safe(seen: Choices) -> None:

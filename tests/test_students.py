@@ -36,7 +36,7 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.text import render
 from clearsched.students import limit_tree, load_policy, ranking
 from clearsched.students.assembly import assemble, none_place, numbered
-from clearsched.students.bench import Bench, smallest_good, worse_by
+from clearsched.students.bench import Bench, Fitted, smallest_good, worse_by
 from clearsched.students.dataset import Dataset, best_rows, ranks, subset, without_none
 from clearsched.students.fitting import check_log, distilled, picked
 from clearsched.students.flat_trees import from_sklearn
@@ -144,7 +144,7 @@ def _choices(rows: list[tuple]) -> Choices:
     return Choices(features, starts, chosen, ids, groups, score, score, *numbers)
 
 
-class Fitted(NamedTuple):
+class Fits(NamedTuple):
     """Everything that a test of fitted students asks for."""
 
     task: Task  # of the rule list
@@ -161,29 +161,29 @@ def task_of(kind: str, instance: Toys) -> Task:
     return Task(kind, PROBLEM, dataset, bench, SETTINGS[kind], common, 1)
 
 
-def fit_both(instance: Toys, folder: Path) -> Fitted:
+def fit_both(instance: Toys, folder: Path) -> Fits:
     for kind in SETTINGS:
         task = task_of(kind, instance)
         student = distilled(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
         student.write(folder / f"{kind}.json")
         (folder / f"{kind}.txt").write_text(render(student))
-    return Fitted(task_of("rule_list", instance), folder)
+    return Fits(task_of("rule_list", instance), folder)
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fits:
     """Both students, learned from capped SRPT, where nobody may answer "none of these"."""
     return fit_both(Toys(idling=False), tmp_path_factory.mktemp("students"))
 
 
 @pytest.fixture(scope="module")
-def idle(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Fits:
     """The same where "none of these" is an answer."""
     return fit_both(Toys(idling=True), tmp_path_factory.mktemp("idle"))
 
 
 @pytest.fixture(scope="module")
-def rows(fitted: Fitted) -> np.ndarray:
+def rows(fitted: Fits) -> np.ndarray:
     """Feature rows of candidates, float32[n, F]."""
     return fitted.task.dataset.rank.features
 
@@ -801,8 +801,11 @@ def test_the_smallest_size_that_does_is_picked():
     task = task_of("rule_list", Toys(idling=False))
     costs = {2: 11.0, 4: 10.04, 8: 10.0}
     fits = {size: replace(task.student(None, None), evidence={"size": size}) for size in costs}
-    assert picked(task, list(costs), lambda size: (fits[size], costs[size])).evidence == {"size": 4}
-    assert picked(task, [8], lambda size: (fits[size], costs[size])).evidence == {"size": 8}
+    assert picked(task, list(costs), lambda size: Fitted(fits[size], costs[size])).evidence == {"size": 4}
+    assert picked(task, [8], lambda size: Fitted(fits[size], costs[size])).evidence == {"size": 8}
+    of = lambda unsafe: lambda size: Fitted(fits[size], costs[size], size not in unsafe)  # noqa: E731
+    assert picked(task, list(costs), of({4})).evidence == {"size": 8}, "no mean excuses what is not safe"
+    assert picked(task, list(costs), of({2, 4, 8})).evidence == {"size": 4}
 
 
 def test_sizes_are_those_of_the_kind_or_of_params():
@@ -826,7 +829,7 @@ def test_the_best_training_seed_is_kept_with_the_others(fitted):
     student, bench = load_policy(fitted.folder / "rule_list.json"), fitted.task.bench
     others = [replace(student, none=not student.none), student, student]
     told: list[str] = []
-    kept, cost = best_of_seeds(lambda seed: (others[seed], [3.0, 1.0, 2.0][seed]), 3, bench, told.append)
+    kept, cost, _ = best_of_seeds(lambda seed: Fitted(others[seed], [3.0, 1.0, 2.0][seed]), 3, bench, told.append)
     assert cost == 1.0 and kept.none == student.none and "training seed 1 of 3" in told[0]
     assert [(each["seed"], each["unseen"]) for each in kept.evidence["restarts"]] == [(0, 3.0), (1, 1.0), (2, 2.0)]
     trained = trained_scored(kept)
@@ -834,8 +837,21 @@ def test_the_best_training_seed_is_kept_with_the_others(fitted):
     assert trained[0].policy.none != student.none  # type: ignore[attr-defined]
 
 
+def test_a_training_seed_that_is_not_safe_is_kept_only_where_none_is(fitted):
+    student, bench = load_policy(fitted.folder / "rule_list.json"), fitted.task.bench
+    told: list[str] = []
+
+    def kept(safe: tuple[bool, ...]) -> Fitted:
+        return best_of_seeds(lambda seed: Fitted(student, [3.0, 1.0, 2.0][seed], safe[seed]), 3, bench, told.append)
+
+    best = kept((True, False, True))
+    assert best.cost == 2.0 and best.is_safe and "not safe, and count last: [1]" in told[-1]
+    assert [each["safe"] for each in best.policy.evidence["restarts"]] == [True, False, True]
+    assert kept((False, False, False)).cost == 1.0
+
+
 def test_one_training_seed_is_the_student_itself_and_the_params_seed(fitted):
     student = load_policy(fitted.folder / "rule_list.json")
-    assert best_of_seeds(lambda seed: (student, 2.0), 1, fitted.task.bench, print) == (student, 2.0)
+    assert best_of_seeds(lambda seed: Fitted(student, 2.0), 1, fitted.task.bench, print) == Fitted(student, 2.0)
     task = fitted.task
     assert seeded(task, 0) is task and [seeded(task, seed).seed - task.seed for seed in (1, 2)] == [1, 2]

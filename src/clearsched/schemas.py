@@ -180,7 +180,8 @@ STUDENTS_PARETO = pa.schema(
         field("by", pa.string(), "", "the setting that says its size; empty: the usual one of the kind"),
         field("size", pa.int64(), "", "rules, leaves or trees, as the kind counts, or what `by` says"),
         field("unseen", pa.float64(), "the objective's", "mean over the episodes that sizes are chosen on", True),
-        field("picked", pa.bool_(), "", "whether it is the smallest that is nearly as good as the best there"),
+        field("safe", pa.bool_(), "", "whether its fit found no episode on which it strays from the baseline"),
+        field("picked", pa.bool_(), "", "whether it is the smallest safe one that is nearly as good as the best there"),
         *(STUDENTS.field(name) for name in STUDENTS.names if name not in ("policy", "worst_to_baseline")),
     ]
 )

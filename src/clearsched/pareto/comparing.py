@@ -25,6 +25,7 @@ from clearsched.problems.problem import Problem
 from clearsched.schemas import STUDENTS_PARETO, write_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.policy import load_policy as load_student
+from clearsched.search.safety import told_safe
 from clearsched.students.bench import smallest_good
 from clearsched.students.sizes import name_of
 
@@ -93,15 +94,20 @@ def _row(student: ScoredPolicy, told: Mapping[str, Any], objective: Measure) -> 
         "by": student.evidence.get("size_by", ""),
         "size": size,
         "unseen": student.evidence.get(f"unseen_{objective.name}"),
+        "safe": told_safe(student.evidence),
         "picked": False,
     }
     return own | {name: told[name] for name in STUDENTS_PARETO.names if name not in own}
 
 
 def _pick(rows: Sequence[dict[str, Any]], objective: Measure, within: float) -> None:
-    """Mark of each kind the smallest size that is nearly as good as the best on the episodes that students chose on."""
+    """Mark of each kind the smallest safe size that is nearly as good as the best where students are chosen.
+
+    Where no size is safe they are all as good as that.
+    """
     sign = 1.0 if objective.lower_is_better else -1.0
     for own in series_of(rows):
-        told = [(row, sign * row["unseen"]) for row in own if row["unseen"] is not None]
+        usable = [row for row in own if row["safe"]] or own
+        told = [(row, sign * row["unseen"]) for row in usable if row["unseen"] is not None]
         if told:
             smallest_good(told, within)[0]["picked"] = True

@@ -32,6 +32,9 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
         "",
     ]
     lines += layout(HEADER, [_cells(problem, row, places) for row in rows], 1)
+    unsafe = [f"{called(label(problem, row['kind']), row['by'])} {row['size']}" for row in rows if not row["safe"]]
+    if unsafe:
+        lines += ["", f"Not safe, since they stray under stress, and so never picked: {', '.join(unsafe)}."]
     return "\n".join(lines) + "\n"
 
 

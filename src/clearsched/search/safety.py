@@ -9,7 +9,7 @@ beside work. A lock that lasts minutes of a stream of hours shows in the latter 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,20 +62,21 @@ class Chosen(NamedTuple):
         return [verdict for verdict in self.verdicts if verdict.strays]
 
 
-def first_safe(
-    runs: Trials, policies: Sequence[Policy], baseline: Policy, episodes: Sequence[Episode], otherwise: int = 0
-) -> Chosen:
-    """The first policy that does not stray, or the one at `otherwise` where all do; `episodes`: short ones first."""
-    verdicts = judge(runs, policies, baseline, episodes)
+def first_safe(verdict: Callable[[Policy], Verdict], policies: Sequence[Policy], otherwise: int = 0) -> Chosen:
+    """The first policy that does not stray, or the one at `otherwise` where all do; `verdict`: of a check."""
+    verdicts = _up_to_safe(verdict, policies)
     return Chosen(otherwise if verdicts[-1].strays else len(verdicts) - 1, verdicts)
 
 
 def judge(runs: Trials, policies: Iterable[Policy], baseline: Policy, episodes: Sequence[Episode]) -> list[Verdict]:
     """The verdicts on the policies in turn, up to the first that does not stray; `episodes`: short ones first."""
-    check = Check(runs, baseline, episodes)
+    return _up_to_safe(Check(runs, baseline, episodes).verdict, policies)
+
+
+def _up_to_safe(verdict: Callable[[Policy], Verdict], policies: Iterable[Policy]) -> list[Verdict]:
     found: list[Verdict] = []
     for policy in policies:
-        found.append(check.verdict(policy))
+        found.append(verdict(policy))
         if not found[-1].strays:
             break
     return found
@@ -130,6 +131,12 @@ def in_words(chosen: Chosen, otherwise: str) -> list[str]:
     if chosen.verdict.strays:
         lines.append(f"none is safe: {otherwise} is kept; do not deploy it")
     return lines
+
+
+def told_safe(evidence: Mapping[str, Any]) -> bool:
+    """Whether a policy's file tells of nothing that it must not be used for; so one that was never judged."""
+    told = evidence.get("stress", {})
+    return not Verdict(told.get("worst", 0.0), 0, told.get("of_limit", 0.0)).strays
 
 
 def evidence(verdict: Verdict, baseline: Policy) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
 from clearsched.search.families import families_of
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import evidence, first_safe, in_words
+from clearsched.search.safety import Check, evidence, first_safe, in_words
 from clearsched.search.sampling import ground_of
 from clearsched.search.settings import SearchParams
 from clearsched.search.trials import trials
@@ -118,7 +118,8 @@ def search(
         ran.sort(key=lambda restart: restart.validation)
         baseline = heuristic(problem, problem.baseline)
         episodes = [*train, *validation, *instance.stressed(train)]
-        chosen = first_safe(runs, [restart.policy for restart in ran if restart.policy], baseline, episodes)
+        check = Check(runs, baseline, episodes)
+        chosen = first_safe(check.verdict, [restart.policy for restart in ran if restart.policy])
     for line in in_words(chosen, "the best on validation"):
         print(f"search: {family}: {line}", file=sys.stderr, flush=True)
     best = ran[chosen.place]

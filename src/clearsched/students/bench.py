@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance
 from clearsched.problems.programs import rounded
+from clearsched.scorers.policy import ScoredPolicy
 
 JOINED = 4
 """Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""
@@ -23,6 +24,19 @@ DIGITS = 6
 """Digits of the measure that a student's file tells."""
 
 Item = TypeVar("Item")
+
+
+class Fitted(NamedTuple):
+    """A student, and what speaks for it."""
+
+    policy: ScoredPolicy
+    cost: float  # mean on the episodes that it was chosen on
+    is_safe: bool = True  # it strays from the baseline nowhere, or there is none
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """The lower the better: no mean excuses what is not safe."""
+        return not self.is_safe, self.cost
 
 
 @dataclass(frozen=True)

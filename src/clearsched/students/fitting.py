@@ -21,7 +21,7 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
 from clearsched.search.safety import in_words
-from clearsched.students.bench import JOINED, Bench, smallest_good
+from clearsched.students.bench import JOINED, Bench, Fitted, smallest_good
 from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.guarding import guarded
@@ -96,24 +96,23 @@ def fit_one(
     return out_dir / f"{kind}.json"
 
 
-def picked(
-    task: Task, sizes: Sequence[int | None], fit: Callable[[int | None], tuple[ScoredPolicy, float]]
-) -> ScoredPolicy:
-    """The student of the smallest size that is nearly as good as the best; `sizes` in growing order."""
-    fits = [((size, student), cost) for size in sizes for student, cost in [fit(size)]]
+def picked(task: Task, sizes: Sequence[int | None], fit: Callable[[int | None], Fitted]) -> ScoredPolicy:
+    """The safe student of the smallest size that is nearly as good as the best; `sizes` in growing order."""
+    fits = {size: fit(size) for size in sizes}
+    safe = {size: each for size, each in fits.items() if each.is_safe} or fits
     within = task.common.pareto.within
-    (size, student), _ = smallest_good(fits, within)
+    size, _ = smallest_good([(size, each.cost) for size, each in safe.items()], within)
     if len(fits) > 1:
-        _tell(task, f"of {len(fits)} sizes {size} is the smallest within {100 * within:g} % of the best")
-    return student
+        unsafe = len(fits) - len(safe)
+        left_out = f", {unsafe} that are not safe left out" if unsafe else ""
+        _tell(task, f"of {len(fits)} sizes {size} is the smallest within {100 * within:g} % of the best{left_out}")
+    return fits[size].policy
 
 
 def fit_size(
     task: Task, size: int | None, expert: Any, episodes: Sequence[Episode], visits: Path, by: str = "", seeds: int = 1
-) -> tuple[ScoredPolicy, float]:
-    """The student of a size, told by the setting `by`, and its cost on the episodes that it was chosen on.
-
-    The best of so many training seeds; its file keeps them all.
+) -> Fitted:
+    """The student of a size, told by the setting `by`: the best of so many training seeds; its file keeps them all.
 
     Raises:
         ClearschedError: the kind has no size, or not this one.
@@ -122,14 +121,14 @@ def fit_size(
     task = replace(task, settings=resized(task.name, task.settings, size, by))
     folder = visits if size is None else visits / f"size={size}"
 
-    def fit(seed: int) -> tuple[ScoredPolicy, float]:
+    def fit(seed: int) -> Fitted:
         own = seeded(task, seed)
         return refined(own, distilled(own, learn, expert, episodes, folder / f"seed={seed}" if seeds > 1 else folder))
 
-    student, cost = best_of_seeds(fit, seeds, task.bench, partial(_tell, task))
+    best = best_of_seeds(fit, seeds, task.bench, partial(_tell, task))
     name = by or STUDENTS[task.name].size
     told = {"size": getattr(task.settings, name)} | ({"size_by": by} if by else {}) if name else {}
-    return replace(student, evidence={**student.evidence, **told}), cost
+    return best._replace(policy=replace(best.policy, evidence={**best.policy.evidence, **told}))
 
 
 def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others: Sequence[Path] = ()) -> Task:
@@ -180,8 +179,8 @@ def distilled(
     return _with_evidence(student, task.dataset, {f"validation_{task.bench.measure.name}": values})
 
 
-def refined(task: Task, student: ScoredPolicy) -> tuple[ScoredPolicy, float]:
-    """The student after refinement in closed loop, and its cost; its file tells what each step came to."""
+def refined(task: Task, student: ScoredPolicy) -> Fitted:
+    """The student after refinement in closed loop; its file tells what each step came to."""
     found = refine(task, student, task.common.refine)
     values = list(map(task.bench.told, found.costs))
     if found.safety is not None:
@@ -194,7 +193,8 @@ def refined(task: Task, student: ScoredPolicy) -> tuple[ScoredPolicy, float]:
         )
     told = {f"refined_{task.bench.measure.name}": values, f"unseen_{task.bench.measure.name}": values[found.chosen]}
     student = _with_evidence(found.policy, task.dataset, {**student.evidence, **found.policy.evidence, **told})
-    return student, found.costs[found.chosen]
+    is_safe = found.safety is None or not found.safety.verdict.strays
+    return Fitted(student, found.costs[found.chosen], is_safe)
 
 
 def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any]) -> ScoredPolicy:

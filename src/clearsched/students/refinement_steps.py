@@ -13,13 +13,14 @@ from clearsched.problems.programs import Program
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import Check
 from clearsched.search.trials import Trials
 from clearsched.students.assembly import numbered
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
-from clearsched.students.restructuring import Around, conditions_on, repaired, restructured, shape_of
+from clearsched.students.probing import Probes
+from clearsched.students.repairing import repaired
+from clearsched.students.restructuring import Around, conditions_on, restructured, shape_of
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
@@ -27,9 +28,6 @@ from clearsched.students.tidying import tidied
 
 WORTH = 0.0002
 """Share of the mean cost that a structure with its numbers must save."""
-
-PROBE = 8
-"""Of the stress that what is chosen must pass, every so many-th episode is asked after each step."""
 
 
 class Steps:
@@ -49,8 +47,9 @@ class Steps:
         runs: Trials,
         train: Sequence[Episode],
         choosing: Sequence[Episode],
+        probes: Probes | None,
     ) -> None:
-        """Prepare steps on the episodes `train`, chosen on others."""
+        """Prepare steps on the episodes `train`, chosen on others; `probes` tell what is safe, None: all is."""
         self.spent = 0.0
         self._tried: set[str] = set()  # shapes whose numbers were searched, and that were no better
         self._task, self._settings, self._runs, self._train, self._choosing = task, settings, runs, train, choosing
@@ -59,18 +58,15 @@ class Steps:
         if task.level is not None and task.dataset.level is not None:
             self._level_rows = task.dataset.level.features[task.dataset.level.starts[:-1]]
             self._columns[task.level.name] = Columns(self._level_rows)
-        instance, baseline = task.bench.instance, task.bench.baseline
-        self._check = None
-        if baseline is not None:
-            self._check = Check(runs, baseline, instance.stressed(instance.split("train"))[::PROBE])
+        self._probes = probes
 
     def of(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student and what each step made of it."""
         found = [student]
-        if self._settings.rounds and not self._is_safe(student):
+        if self._settings.rounds and self._probes is not None and self._probes.verdict(student).strays:
             repair = repaired(student, self._around, self._is_safe)
             if repair is None:
-                self._check = None
+                self._probes = None
             else:
                 found.append(repair)
         for number in range(self._settings.rounds):
@@ -123,7 +119,7 @@ class Steps:
         return replace(short, scorers={**short.scorers, self._task.rank.name: again})
 
     def _is_safe(self, policy: ScoredPolicy) -> bool:
-        return self._check is None or self._check.is_safe(policy)
+        return self._probes is None or self._probes.is_safe(policy)
 
     @cached_property
     def _around(self) -> Around:

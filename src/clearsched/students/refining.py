@@ -18,10 +18,17 @@ import numpy as np
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.safety import Chosen, evidence, first_safe
 from clearsched.search.trials import Trials, trials
-from clearsched.students.bench import JOINED
+from clearsched.students.bench import JOINED, Bench
+from clearsched.students.probing import Probes
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
+
+PROBE = 8
+"""Of the stress that what is chosen must pass, every so many-th episode is asked after each step."""
+
+AGAIN = 2
+"""A refinement of which nothing is safe begins again, so often at most: by now it knows episodes that tell."""
 
 
 class Refined(NamedTuple):
@@ -32,6 +39,11 @@ class Refined(NamedTuple):
     evaluations: float  # of variants with other numbers
     chosen: int  # of `costs`
     safety: Chosen | None  # the variants by cost, and which of them stray; None where there is no baseline
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether it is the student as distilled since nothing better, or nothing at all, is safe."""
+        return self.chosen == 0 and self.safety is not None and bool(self.safety.refused)
 
 
 def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: int | None = None) -> Refined:
@@ -52,24 +64,38 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
     episodes = max(1, settings.episodes * (len(train) + len(unseen)) // single)
     settings = settings.model_copy(update={"episodes": episodes})
     choosing = [*validation, *instance.joined(validation, JOINED), *unseen]
+    spent = 0.0
     with trials(instance, task.bench.measure, threads) as runs:
-        steps = Steps(task, settings, runs, train, choosing)
-        variants = steps.of(student)
-        costs = runs.cost(variants, choosing).mean(axis=1)
-        return _chosen(task, variants, costs, steps.spent, runs)
+        probes = _probes(task.bench, runs)
+        for _ in range(1 + AGAIN):
+            steps = Steps(task, settings, runs, train, choosing, probes)
+            variants = steps.of(student)
+            spent += steps.spent
+            costs = runs.cost(variants, choosing).mean(axis=1)
+            found = _chosen(task.bench, variants, costs, spent, probes)
+            if not (settings.rounds and found.is_in_vain):
+                break
+        return found
 
 
-def _chosen(task: Task, variants: Sequence[ScoredPolicy], costs: np.ndarray, spent: float, runs: Trials) -> Refined:
+def _probes(bench: Bench, runs: Trials) -> Probes | None:
+    """What keeps steps near to the baseline, if there is one."""
+    if bench.baseline is None:
+        return None
+    single = bench.instance.split("train")
+    stressed = bench.instance.stressed(single)
+    return Probes(runs, bench.baseline, [*bench.validation, *single, *stressed], stressed[::PROBE])
+
+
+def _chosen(
+    bench: Bench, variants: Sequence[ScoredPolicy], costs: np.ndarray, spent: float, probes: Probes | None
+) -> Refined:
     """The cheapest variant that keeps near to the baseline; the student as it was where all stray."""
     order = np.argsort(costs, kind="stable").tolist()
-    baseline = task.bench.baseline
-    if baseline is None:
+    if bench.baseline is None or probes is None:
         return Refined(variants[order[0]], costs.tolist(), spent, order[0], None)
-    instance = task.bench.instance
-    single = instance.split("train")
-    episodes = [*task.bench.validation, *single, *instance.stressed(single)]
-    safety = first_safe(runs, [variants[place] for place in order], baseline, episodes, order.index(0))
+    safety = first_safe(probes.verdict, [variants[place] for place in order], order.index(0))
     best = order[safety.place]
     policy = variants[best]
-    policy = replace(policy, evidence={**policy.evidence, **evidence(safety.verdict, baseline)})
+    policy = replace(policy, evidence={**policy.evidence, **evidence(safety.verdict, bench.baseline)})
     return Refined(policy, costs.tolist(), spent, best, safety)

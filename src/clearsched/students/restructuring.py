@@ -50,12 +50,6 @@ SLACK = 0.002
 NUMBER = re.compile(r"(?<!\w)-?\d[\d.]*(e[-+]?\d+)?")
 """In the JSON of a scorer: not the digits of a feature's name."""
 
-REPAIR_SHARE = 1 / 24
-"""Of the training episodes: they tell which repairs of an unsafe student are cheap."""
-
-REPAIRS = 200
-"""Repairs that are tried for safety, the cheapest first; one that is not safe is given up at its first such episode."""
-
 Safe = Callable[[ScoredPolicy], bool]
 Costs = Callable[[Sequence[ScoredPolicy], Sequence[Episode]], np.ndarray]
 """float64[policies, episodes]: `search.trials.Trials.cost`."""
@@ -123,7 +117,7 @@ def _compared(student: ScoredPolicy, around: Around, own: float, count: int) -> 
     found: list[ScoredPolicy] = []
     means = np.empty(0)
     better: list[list[ScoredPolicy]] = []
-    for options in _options(student, around).values():
+    for options in options_of(student, around).values():
         left, costs = halved(screened(options, around.costs, around.single), around.costs, around.train, count)
         order = np.argsort(costs, kind="stable").tolist()
         better.append([left[place] for place in order if costs[place] < own])
@@ -147,21 +141,7 @@ def _size(policy: ScoredPolicy) -> int:
     return sum(scorer.complexity() for scorer in policy.scorers.values())
 
 
-def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPolicy | None:
-    """The cheapest safe policy next to an unsafe student: it never idles, or has another structure; None: none is.
-
-    Told by a few episodes: what matters is that it is safe, and refinement goes on from there.
-    """
-    options = [replace(student, none=False)] if student.none else []
-    options += [option for of_choice in _options(student, around).values() for option in of_choice]
-    if not options:
-        return None
-    few = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]
-    order = np.argsort(around.costs(options, few).mean(axis=1), kind="stable")[:REPAIRS].tolist()
-    return next((options[place] for place in order if is_safe(options[place])), None)
-
-
-def _options(student: ScoredPolicy, around: Around) -> dict[str, list[ScoredPolicy]]:
+def options_of(student: ScoredPolicy, around: Around) -> dict[str, list[ScoredPolicy]]:
     """The student with each structure next to its own, by the choice whose scorer is another."""
     found: dict[str, list[Scorer]] = {}
     rules = student.scorers[around.choice]

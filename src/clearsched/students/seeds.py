@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from clearsched.scorers.policy import ScoredPolicy
-from clearsched.students.bench import Bench
+from clearsched.students.bench import Bench, Fitted
 from clearsched.students.task import Task
 
 SPAN = 2**31
 """Seeds that xgboost and scikit-learn take."""
 
-Fit = Callable[[int], tuple[ScoredPolicy, float]]
-"""A training seed's student, and its cost on the episodes that it was chosen on."""
+Fit = Callable[[int], Fitted]
+"""What a training seed comes to."""
 
 
 def seeded(task: Task, seed: int) -> Task:
@@ -25,18 +24,22 @@ def seeded(task: Task, seed: int) -> Task:
     return task if seed == 0 else replace(task, seed=(task.seed + seed) % SPAN)
 
 
-def best_of_seeds(fit: Fit, seeds: int, bench: Bench, tell: Callable[[str], None]) -> tuple[ScoredPolicy, float]:
-    """The cheapest student, the first of equals, and its cost; with several, its file has all as `restarts`."""
+def best_of_seeds(fit: Fit, seeds: int, bench: Bench, tell: Callable[[str], None]) -> Fitted:
+    """The cheapest safe student, the first of equals; with several seeds, its file has all as `restarts`."""
     fits = [fit(seed) for seed in range(seeds)]
-    best = min(range(seeds), key=lambda seed: fits[seed][1])
-    student, cost = fits[best]
+    best = min(range(seeds), key=lambda seed: fits[seed].rank)
+    kept = fits[best]
     if seeds == 1:
-        return student, cost
-    values = [bench.told(each) for _, each in fits]
+        return kept
+    values = [bench.told(each.cost) for each in fits]
     tell(f"training seed {best} of {seeds} is the best on unseen episodes: {values}")
+    unsafe = [seed for seed, each in enumerate(fits) if not each.is_safe]
+    if unsafe:
+        tell(f"training seeds that are not safe, and count last: {unsafe}")
     restarts = [
-        {"seed": seed, "unseen": value, "none": each.none}
-        | {"scorers": {name: scorer.to_json() for name, scorer in each.scorers.items()}}
-        for seed, ((each, _), value) in enumerate(zip(fits, values, strict=True))
+        {"seed": seed, "unseen": value, "none": each.policy.none, "safe": each.is_safe}
+        | {"scorers": {name: scorer.to_json() for name, scorer in each.policy.scorers.items()}}
+        for seed, (each, value) in enumerate(zip(fits, values, strict=True))
     ]
-    return replace(student, evidence={**student.evidence, "restarts": restarts}), cost
+    policy = replace(kept.policy, evidence={**kept.policy.evidence, "restarts": restarts})
+    return kept._replace(policy=policy)

@@ -1,0 +1,45 @@
+"""Whether a step of a refinement is safe: asked of a few episodes, among them all on which somebody strayed before.
+
+The whole check takes seconds, and what a lock needs comes once in a hundred episodes: a few of them let it pass. So the
+part of the whole check on which a policy strayed is asked of all that come after it (counterexample-guided, as in
+A. Solar-Lezama, Program synthesis by sketching, 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clearsched.problems.policy import Policy
+from clearsched.problems.problem import Episode
+from clearsched.search.safety import PART, Check, Verdict
+from clearsched.search.trials import Trials
+
+
+class Probes:
+    """A whole check of policies next to a baseline, and a short one."""
+
+    def __init__(self, runs: Trials, baseline: Policy, episodes: Sequence[Episode], few: Sequence[Episode]) -> None:
+        """Prepare both.
+
+        Args:
+            runs: what runs them.
+            baseline: what policies must keep near to.
+            episodes: of the whole check, short ones first.
+            few: of the short one, to begin with.
+        """
+        self._runs, self._baseline, self._episodes = runs, baseline, episodes
+        self._whole, self._short = Check(runs, baseline, episodes), [Check(runs, baseline, few)]
+        self._known: set[int] = set()
+
+    def verdict(self, policy: Policy) -> Verdict:
+        """By the whole check; where the policy strays, that part of it joins the short one."""
+        verdict = self._whole.verdict(policy)
+        begin = (verdict.episodes - 1) // PART * PART
+        if verdict.strays and begin not in self._known:
+            self._known.add(begin)
+            self._short.append(Check(self._runs, self._baseline, self._episodes[begin : begin + PART]))
+        return verdict
+
+    def is_safe(self, policy: Policy) -> bool:
+        """By the short check."""
+        return all(check.is_safe(policy) for check in reversed(self._short))

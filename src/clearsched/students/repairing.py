@@ -1,0 +1,75 @@
+"""An unsafe student made safe: another structure next to its own, before its refinement begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clearsched.scorers.conditions import Condition, Rule
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.rules import RuleList
+from clearsched.students.assembly import numbered
+from clearsched.students.restructuring import Around, Safe, options_of
+from clearsched.students.rounding import Columns
+
+REPAIR_SHARE = 1 / 24
+"""Of the training episodes: they tell which repairs of an unsafe student are cheap."""
+
+REPAIRS = 200
+"""Repairs that are tried for safety, the cheapest first; one that is not safe is given up at its first such episode."""
+
+RARE = 0.2
+"""Share of the candidates, at most, that have what a first rule is tried for in a repair."""
+
+
+def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPolicy | None:
+    """The cheapest safe policy next to an unsafe student: it never idles, or has another structure; None: none is.
+
+    Told by a few episodes: what matters is that it is safe, and refinement goes on from there. What cures most is tried
+    in any case, other structures as long as they are among the cheapest.
+    """
+    cures = _cures(student, around)
+    options = [*cures, *(option for each in options_of(student, around).values() for option in each)]
+    if not options:
+        return None
+    few = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]
+    order = np.argsort(around.costs(options, few).mean(axis=1), kind="stable").tolist()
+    tried = [place for rank, place in enumerate(order) if rank < REPAIRS or place < len(cures)]
+    return next((options[place] for place in tried if is_safe(options[place])), None)
+
+
+def _cures(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
+    """The student that never idles, and with a first rule for what the expert's log hardly shows."""
+    never = [replace(student, none=False)] if student.none else []
+    rules = student.scorers[around.choice]
+    if not isinstance(rules, RuleList):
+        return never
+    lists = headed(rules, around.features, around.max_rules, student.none)
+    return never + [replace(student, scorers={**student.scorers, around.choice: rules}) for rules in lists]
+
+
+def headed(rules: RuleList, features: np.ndarray, max_rules: int, none: bool) -> list[RuleList]:
+    """The lists with one more rule, the first, for what few candidates have, alone or where a flag is set.
+
+    Executors that are parked in a job, say: an expert's log has few of them, so no rule is distilled for them, and a
+    job that holds them may look well served. A list that has all its rules gives up one of them.
+    """
+    columns = Columns(features)
+    flags, rare = [], []
+    for column, values in enumerate(features.T):
+        least = values.min()
+        more = values[values > least]
+        if len(more) and np.isin(values, (0.0, 1.0)).all():
+            flags.append(Condition(column, False, 1.0))
+        if 0 < len(more) <= RARE * len(values):
+            rare.append(Condition(column, False, columns.round(column, float(more.min()))))
+    heads = [(one,) for one in rare] + [(flag, one) for one in rare for flag in flags if flag.feature != one.feature]
+    rests = [rules.rules]
+    if len(rules.rules) >= max_rules:
+        rests = [(*rules.rules[:place], *rules.rules[place + 1 :]) for place in range(len(rules.rules) - 1)]
+    return [
+        replace(rules, rules=tuple(numbered([Rule(head, max(rest[0].value, 0.0) + 1), *rest], none)), shares=())
+        for rest in rests
+        for head in heads
+    ]

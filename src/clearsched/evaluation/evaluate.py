@@ -17,6 +17,7 @@ from clearsched.evaluation.guards import guard_lines, guard_measures, take_over_
 from clearsched.evaluation.policies import load_policies, reference_policy
 from clearsched.evaluation.seed_pairs import pair_table
 from clearsched.evaluation.students import control_lines, student_table
+from clearsched.evaluation.verdicts import verdicts
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
@@ -56,7 +57,7 @@ def evaluate(
     reference = reference_policy(problem, settings)
     bootstrap = comparison.Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
     bounds = bounds_of(problem, instance, episodes)
-    compared = comparison.compare(problem, runs, reference, bootstrap, bounds)
+    compared = comparison.compare(problem, runs, reference, bootstrap, bounds, seeds=seeded)
     learned = [policy for policy in policies if policy.kind == "student"]
     faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
     if params.evaluation.part_costs:
@@ -88,7 +89,7 @@ def evaluate(
     for name, (table, schema) in tables.items():
         write_table(out_dir / f"{name}.parquet", table, schema, metadata)
     write_json(out_dir / "metrics.json", metrics(compared, faithful))
-    found = comparison.verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
+    found = verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
     setting = instance.describe("test", episodes)
     guards = guard_lines(problem, runs)
     together = list(seeds.summaries(seeded, base, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))

@@ -470,8 +470,8 @@ tuned capped SRPT  heuristic  p=0.4, m=3    11.00  10.00 to 12.00       referenc
 
 Next to tuned capped SRPT, episode by episode. Better in: share of episodes, equal ones half.
 Effect: mean difference over the standard deviation of the differences. p: paired sign-flip test of the mean;
-Holm: adjusted over 1 policy. A difference is shown where that is at most 0.05 and no interval
-that is told of it holds 0.
+Holm: adjusted over 1 policy. A difference is shown where that is at most 0.05 and no
+interval that is told of it holds 0.
 
 policy   better in (%)     CI (%)  effect    p  p (Holm)
 -------  -------------  ---------  ------  ---  --------

@@ -36,8 +36,8 @@ def render(problem: Problem, objective: Measure, cases: Sequence[Case], bootstra
     lines = [
         f"{measured} ({objective.short}) of every policy on every edge case; {better} is better.",
         f"Paired difference to {reference} in % of its mean on the same episodes; in brackets where no difference",
-        f"is shown: its {100 * bootstrap.confidence:g} % interval holds 0, or p, adjusted by Holm over the policies of the"
-        f" case, is above {1 - bootstrap.confidence:.2g}.",
+        f"is shown: its {100 * bootstrap.confidence:g} % interval holds 0, or its p, adjusted by Holm over policies,"
+        f" is above {1 - bootstrap.confidence:.2g}.",
         "All policies are as tuned, searched and trained on the normal load.",
         "",
         *_matrix(problem, objective, cases, partial(_difference, bootstrap)),

@@ -43,8 +43,8 @@ def effect_lines(problem: Problem, rows: Sequence[Row], confidence: float) -> li
     return [
         f"Next to {reference}, episode by episode. Better in: share of episodes, equal ones half.",
         "Effect: mean difference over the standard deviation of the differences. p: paired sign-flip test of the mean;",
-        f"Holm: adjusted over {policies}. A difference is shown where that is at most {1 - confidence:.2g} and no interval",
-        "that is told of it holds 0.",
+        f"Holm: adjusted over {policies}. A difference is shown where that is at most {1 - confidence:.2g} and no",
+        "interval that is told of it holds 0.",
         "",
         *layout(header, body, left=1),
     ]

@@ -36,6 +36,7 @@ def render(
     controls: Sequence[str] = (),
     guards: Sequence[str] = (),
     pairs: pa.Table | None = None,
+    ran: str = "",
 ) -> str:
     """The whole text: what was run, the table, what it says in sentences, training seeds, other measures, fidelity.
 
@@ -51,6 +52,7 @@ def render(
         controls: what the teacher added, in sentences.
         guards: what the guards of policies did, in sentences.
         pairs: of schema SEED_PAIRS.
+        ran: how many episodes it took, where a width of intervals was asked for.
     """
     rows = comparison.to_pylist()
     objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
@@ -61,6 +63,7 @@ def render(
         f"Difference: same episodes, paired, to {label(problem, rows[0]['reference'])},",
         "the strongest heuristic on the validation episodes.",
         *_bound_lines(objective, of_objective[0]),
+        *([ran] if ran else []),
         "",
         "Over episodes: each policy as it is",
         "",

@@ -45,7 +45,7 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """`wins` or `loses` where a difference is shown (the rule of `evaluation.significance`), over training seeds too.
+        """`wins` or `loses` where a difference is shown, by the rule of `evaluation.significance`, over seeds too.
 
         With one training seed `better` or `worse`, and the sentence itself says so: trained again, it may turn. Else
         `no difference shown`.

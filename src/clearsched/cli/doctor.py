@@ -17,7 +17,7 @@ def doctor(
     results: Annotated[Path, typer.Option("--results", help="The folder below which results go.")] = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
 ) -> None:
-    """Look at packages, cores, memory, GPU, disk, caches and results; say what a run will cost. Exit code 1: a problem."""
+    """What is wrong with this machine, and what a run will cost on it, a line each. Exit code 1: there is a problem."""
     from clearsched import doctor as room
 
     found = room.examine(params, results)

@@ -1,8 +1,8 @@
 """What a run will cost: recorded times of stages, by how much they schedule, scaled by a loop that is timed here.
 
-Beside this module, `costs.json` has, of each stage, the seconds that it takes before it schedules anything and those of a
-job that it schedules once, with the recorded runs that they come from; a test holds the two against each other. Work
-that nobody counted (tasks of a job, executors) makes a run cost up to `within` times as much, or as little.
+Beside this module, `costs.json` has of each stage the seconds that it takes before it schedules anything and those of a
+job that it schedules once, with the recorded runs that they were set by; a test holds the two against each other. What
+is not counted (tasks of a job, executors) makes a run cost up to `within` times as much, or as little.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from scipy import stats
 
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.effects import better_share, standardised
-from clearsched.evaluation.significance import direction, holm, p_values, sign_flip_p, told
+from clearsched.evaluation.significance import direction, direction_of, holm, p_values, sign_flip_p, told_p
 from clearsched.evaluation.statistics import Interval, generator
 
 
@@ -99,8 +99,15 @@ def test_a_difference_is_shown_by_one_rule(p: float, ends: list[tuple[float, flo
     assert direction(p, 0.95, *(Interval(0.0, low, high, 0.1, 9) for low, high in ends)) == side
 
 
+def test_the_rule_asks_a_row_for_both_levels() -> None:
+    row = {"episodes": 9, "difference": -1.0, "difference_low": -2.0, "difference_high": -0.5, "p_holm": 0.01}
+    assert direction_of(row, 0.95) == -1 and direction_of(row | {"p_holm": None}, 0.95) == 0
+    seeds = {"seeds": 3, "seeds_difference": -0.5, "seeds_low": -1.5, "seeds_high": 0.1}
+    assert direction_of(row | seeds, 0.95) == 0 and direction_of(row | seeds | {"seeds_high": -0.1}, 0.95) == -1
+
+
 def test_a_p_in_words() -> None:
-    assert [told(p) for p in (0.0123, 0.5, 0.001, 5e-05)] == ["0.012", "0.5", "0.001", "< 0.001"]
+    assert [told_p(p) for p in (0.0123, 0.5, 0.001, 5e-05)] == ["0.012", "0.5", "0.001", "< 0.001"]
 
 
 def test_shares_with_wilsons_interval() -> None:

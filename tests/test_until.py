@@ -80,7 +80,12 @@ def test_without_a_width_or_anything_learned_all_episodes_are_run() -> None:
 def test_a_reference_whose_mean_is_0_has_no_width_in_percent() -> None:
     policies = pair(40, 1.0)
     policies[0].times = np.zeros(40)
-    assert ran(policies, 100.0).episodes == 40
+    found = ran(policies, 100.0)
+    assert (
+        found.episodes == 40
+        and not found.reached
+        and str(found).startswith("Episodes: all 40: the reference's mean is 0")
+    )
 
 
 def test_the_looks() -> None:

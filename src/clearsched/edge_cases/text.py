@@ -12,8 +12,7 @@ from clearsched.edge_cases.case import Case, Row, order_of
 from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
-from clearsched.evaluation.significance import direction
-from clearsched.evaluation.statistics import Interval
+from clearsched.evaluation.significance import direction_of
 from clearsched.evaluation.verdicts import Verdict, verdicts_on
 from clearsched.evaluation.worst import stray_lines
 from clearsched.layout import decimals, layout, with_unit
@@ -65,8 +64,7 @@ def _difference(bootstrap: Bootstrap, row: Row) -> str:
         return "reference"
     percent = row["difference_percent"]
     told = f"{row['difference']:+.3g}" if percent is None else f"{percent:+.1f}"
-    ends = Interval(row["difference"], row["difference_low"], row["difference_high"], float("nan"), row["episodes"])
-    return f"{told} " if direction(row["p_holm"], bootstrap.confidence, ends) else f"({told})"
+    return f"{told} " if direction_of(row, bootstrap.confidence) else f"({told})"
 
 
 def _ratio(row: Row) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clearsched.evaluation.policies import label
-from clearsched.evaluation.significance import told
+from clearsched.evaluation.significance import told_p
 from clearsched.layout import layout
 from clearsched.problems.problem import Problem
 
@@ -31,8 +31,8 @@ def effect_lines(problem: Problem, rows: Sequence[Row], confidence: float) -> li
             f"{100 * row['better_share']:.0f}",
             f"{100 * row['better_low']:.0f} to {100 * row['better_high']:.0f}",
             "-" if row["effect"] is None else f"{row['effect']:+.2f}",
-            told(row["p"]),
-            told(row["p_holm"]),
+            told_p(row["p"]),
+            told_p(row["p_holm"]),
         ]
         for row in others
     ]

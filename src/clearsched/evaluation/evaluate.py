@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from clearsched import schemas
@@ -76,7 +77,8 @@ def evaluate(
     metadata = provenance(params.evaluation.model_dump(mode="json"), files)
     metadata |= {"problem": problem.name, "objective": instance.objective.name, "confidence": bootstrap.confidence}
     metadata |= {"reference": reference, "episodes": ran.episodes, "of_episodes": ran.most}
-    metadata |= {"widest_percent": ran.widest, "width_reached": ran.reached} if ran.widest is not None else {}
+    if ran.widest is not None:
+        metadata |= {"widest_percent": ran.widest if np.isfinite(ran.widest) else None, "width_reached": ran.reached}
     base = comparison.find(runs, reference).objective
     tables: dict[str, tuple[pa.Table, pa.Schema]] = {
         "episodes": (rollouts.episode_table(runs), schemas.episodes(problem.measures)),

@@ -9,6 +9,7 @@ that is told of it lies on one side of 0.*
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -109,6 +110,16 @@ def direction(p: float, confidence: float, *intervals: Interval) -> int:
     return int(all(interval.low > 0 for interval in intervals))
 
 
-def told(p: float) -> str:
+def direction_of(row: Mapping[str, Any], confidence: float) -> int:
+    """As `direction`, of a row of COMPARISON; of one that has no test, the reference's or an older one, nothing."""
+    count = int(row["episodes"])
+    told = [Interval(row["difference"], row["difference_low"], row["difference_high"], float("nan"), count)]
+    if row.get("seeds") is not None:
+        ends = (row["seeds_low"], row["seeds_high"])
+        told.append(Interval(row["seeds_difference"], *ends, float("nan"), int(row["seeds"])))
+    return 0 if row["p_holm"] is None else direction(row["p_holm"], confidence, *told)
+
+
+def told_p(p: float) -> str:
     """A p in words: "0.012", "< 0.001"."""
     return "< 0.001" if p < 0.001 else f"{p:.2g}"

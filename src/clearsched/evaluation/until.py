@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from clearsched.evaluation.comparison import Bootstrap, difference_of, find
 from clearsched.evaluation.rollouts import Rollout, roll_out
 from clearsched.evaluation.seeds import LEARNED
@@ -42,6 +44,8 @@ class Ran:
         """A line for the table; empty where nobody asked."""
         if self.asked is None or self.widest is None:
             return ""
+        if not np.isfinite(self.widest):
+            return f"Episodes: all {self.most}: the reference's mean is 0, so no width is told in % of it."
         widest = f"the widest interval of a learned policy's difference is {self.widest:.3g} % of the reference's mean"
         if self.reached:
             return f"Episodes: {self.episodes} of {self.most}, enough: {widest}, {self.asked:g} % was asked for."

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from clearsched.evaluation.significance import direction_of
 from clearsched.reading.material import Material
 from clearsched.reading.verification.verify import beneath, verdicts
 from clearsched.scorers.pieces import speakers

@@ -52,6 +52,7 @@ FLOORS = (
     ("clearsched.edge_cases",),
     ("clearsched.pareto",),
     ("clearsched.workflow",),
+    ("clearsched.doctor",),
     ("clearsched.cli", "clearsched.__main__"),
 )
 """From the ground up. The longest name that fits a module tells its floor; modules of one floor may use each other."""

@@ -421,7 +421,7 @@ def test_a_card_tells_what_a_user_should_know(results: Path) -> None:
         "| most next to fair on any episode | 1.25 times |",
         "* On an episode under stress it takes 1.70 times fair's: find out why before it schedules anything.",
         "* On an episode under stress a measure is 1.25 times its limit: find out why before it schedules anything.",
-        "* No gain over fair is shown: not all of the interval of the difference is better than 0.",
+        "* No gain over fair is shown by test and intervals of the evaluation (docs/evaluation.md).",
         "* Of the real choices of stage it answers 62 % as its teacher.",
         f"| trace | {digest_file(results / 'traces/trace.parquet')} |",
         "snakemake --cores 2 --config scenarios='[scenarios/small.yaml]'",

@@ -127,6 +127,16 @@ COMPARISON = pa.schema(
         field(
             "difference_percent", pa.float64(), "%", "difference relative to the reference's mean, unless it is 0", True
         ),
+        field("p", pa.float64(), "", "of the paired sign-flip test of the difference; none of the reference", True),
+        field("p_holm", pa.float64(), "", "adjusted by Holm over the policies that have the measure", True),
+        field("better_share", pa.float64(), "", "share of episodes better than the reference, equal ones half", True),
+        field("better_low", pa.float64(), "", "lower end of its Wilson interval", True),
+        field("better_high", pa.float64(), "", "upper end of its Wilson interval", True),
+        field("effect", pa.float64(), "", "difference over the standard deviation of the episodes' differences", True),
+        field("seeds", pa.int64(), "", "training seeds, of the objective and where there are several", True),
+        field("seeds_difference", pa.float64(), "the row's", "mean difference over training seeds and episodes", True),
+        field("seeds_low", pa.float64(), "the row's", "lower end of its interval over both", True),
+        field("seeds_high", pa.float64(), "the row's", "upper end of its interval over both", True),
         field("bound", pa.float64(), "the row's", "what no mean can be better than, if that is proved", True),
         field("from_bound_percent", pa.float64(), "%", "how much worse than the bound the mean is", True),
     ]
@@ -154,7 +164,7 @@ EDGE_CASES = pa.schema(
     [
         field("edge_case", pa.string(), "", "name of the edge case"),
         field("label", pa.string(), "", "what it is called"),
-        *(COMPARISON.field(name) for name in COMPARISON.names if "bound" not in name),
+        *(COMPARISON.field(name) for name in COMPARISON.names if "bound" not in name and "seeds" not in name),
     ]
 )
 """A row an edge case, measure and policy."""

@@ -15,6 +15,7 @@ import typer
 from clearsched import __version__, arithmetic
 from clearsched.cli import (
     decisions,
+    doctor,
     edge_cases,
     evaluation,
     figures,
@@ -43,6 +44,7 @@ app = App(
 app.command("simulate")(simulate.simulate)
 app.command("problems")(problems.problems)
 app.command("prepare")(problems.prepare)
+app.command("doctor")(doctor.doctor)
 evaluation.app.command("optimum")(simulate.optimum)
 for module in (
     params,

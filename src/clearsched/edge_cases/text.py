@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from clearsched.edge_cases.case import Case, Row, order_of
-from clearsched.evaluation.comparison import Bootstrap, Verdict, verdict_on
+from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
+from clearsched.evaluation.significance import direction_of
+from clearsched.evaluation.verdicts import Verdict, verdicts_on
 from clearsched.evaluation.worst import stray_lines
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
@@ -31,17 +34,18 @@ def render(problem: Problem, objective: Measure, cases: Sequence[Case], bootstra
     better = "lower" if objective.lower_is_better else "higher"
     lines = [
         f"{measured} ({objective.short}) of every policy on every edge case; {better} is better.",
-        f"Paired difference to {reference} in % of its mean on the same episodes; in brackets where the",
-        f"{100 * bootstrap.confidence:g} % interval holds 0. All policies are as tuned, searched and trained on the"
-        " normal load.",
+        f"Paired difference to {reference} in % of its mean on the same episodes; in brackets where no difference",
+        f"is shown: its {100 * bootstrap.confidence:g} % interval holds 0, or its p, adjusted by Holm over policies,"
+        f" is above {1 - bootstrap.confidence:.2g}.",
+        "All policies are as tuned, searched and trained on the normal load.",
         "",
-        *_matrix(problem, objective, cases, _difference),
+        *_matrix(problem, objective, cases, partial(_difference, bootstrap)),
         "",
         *_ratios(problem, objective, cases),
         *_sentences(problem, objective, cases, bootstrap),
     ]
     for case in cases:
-        lines += ["", f"{case.label}: {case.setting}", "", *_case_lines(problem, objective, case)]
+        lines += ["", f"{case.label}: {case.setting}", "", *_case_lines(problem, objective, case, bootstrap)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -55,12 +59,12 @@ def _matrix(problem: Problem, objective: Measure, cases: Sequence[Case], told: A
     return layout(["policy", *(case.label for case in cases)], body, left=1)
 
 
-def _difference(row: Row) -> str:
+def _difference(bootstrap: Bootstrap, row: Row) -> str:
     if row["policy"] == row["reference"]:
         return "reference"
     percent = row["difference_percent"]
     told = f"{row['difference']:+.3g}" if percent is None else f"{percent:+.1f}"
-    return f"({told})" if row["difference_low"] <= 0 <= row["difference_high"] else f"{told} "
+    return f"{told} " if direction_of(row, bootstrap.confidence) else f"({told})"
 
 
 def _ratio(row: Row) -> str:
@@ -97,16 +101,15 @@ def _sentences(problem: Problem, objective: Measure, cases: Sequence[Case], boot
         yield from stray_lines(problem, case.of(objective), f"{case.label}: ")
 
 
-def verdicts_of(problem: Problem, objective: Measure, case: Case, bootstrap: Bootstrap) -> Iterator[Verdict]:
+def verdicts_of(problem: Problem, objective: Measure, case: Case, bootstrap: Bootstrap) -> list[Verdict]:
     """Every learned policy against the reference and the yardsticks of the problem, in % of their mean on the case."""
     rows = case.of(objective)
     others = dict.fromkeys((rows[0]["reference"], *(name for name in problem.yardsticks if name in case.values)))
-    for row in rows:
-        for other in others if row["kind"] in LEARNED else ():
-            yield verdict_on(problem, objective, case.values, (row["policy"], other), bootstrap)
+    learned = [row["policy"] for row in rows if row["kind"] in LEARNED]
+    return verdicts_on(problem, objective, case.values, learned, list(others), bootstrap)
 
 
-def _case_lines(problem: Problem, objective: Measure, case: Case) -> list[str]:
+def _case_lines(problem: Problem, objective: Measure, case: Case, bootstrap: Bootstrap) -> list[str]:
     """A table of one case: the objective with its difference, and the means of what else may be an objective."""
     rows = case.of(objective)
     others = [measure for measure in objectives(problem) if measure != objective and case.of(measure)]
@@ -119,7 +122,12 @@ def _case_lines(problem: Problem, objective: Measure, case: Case) -> list[str]:
         base = row["mean"] - row["difference"]
         ends = [100 * row[name] / abs(base) if base else float("nan") for name in ("difference_low", "difference_high")]
         told = f"{ends[0]:+.1f} to {ends[1]:+.1f}" if np.isfinite(sum(ends)) else ""
-        cells = [label(problem, row["policy"]), row["kind"], f"{row['mean']:.{places}f}", _difference(row).strip()]
+        cells = [
+            label(problem, row["policy"]),
+            row["kind"],
+            f"{row['mean']:.{places}f}",
+            _difference(bootstrap, row).strip(),
+        ]
         cells += ["" if row["policy"] == row["reference"] else told, f"{row['worst']:.{places}f}", _ratio(row)]
         for measure in others:
             digits = decimals(max(abs(mean) for mean in means[measure.name].values()))

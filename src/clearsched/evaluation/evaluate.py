@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from clearsched import schemas
@@ -17,6 +18,8 @@ from clearsched.evaluation.guards import guard_lines, guard_measures, take_over_
 from clearsched.evaluation.policies import load_policies, reference_policy
 from clearsched.evaluation.seed_pairs import pair_table
 from clearsched.evaluation.students import control_lines, student_table
+from clearsched.evaluation.until import roll_out_until
+from clearsched.evaluation.verdicts import verdicts
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
@@ -46,17 +49,21 @@ def evaluate(
     episodes = instance.split("test")
     settings = read_json(tuned)
     policies = load_policies(problem, params.evaluation, settings, teacher, students, searched)
+    reference = reference_policy(problem, settings)
+    bootstrap = comparison.Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
     with Console(stderr=True).status("") as status:
-        runs = rollouts.roll_out(
-            problem, policies, instance, episodes, lambda name: status.update(f"test episodes: {name}")
-        )
+
+        def progress(name: str) -> None:
+            status.update(f"test episodes: {name}")
+
+        width = params.evaluation.width
+        ran = roll_out_until(problem, policies, instance, episodes, reference, bootstrap, width, progress)
+        runs, episodes = ran.rollouts, episodes[: ran.episodes]
         status.update("test episodes: training seeds")
         trained = seeds.trained_of(problem, policies, teacher, teacher_seeds, params.evaluation.mode)
         seeded = seeds.run_seeds(runs, trained, instance, episodes)
-    reference = reference_policy(problem, settings)
-    bootstrap = comparison.Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
     bounds = bounds_of(problem, instance, episodes)
-    compared = comparison.compare(problem, runs, reference, bootstrap, bounds)
+    compared = comparison.compare(problem, runs, reference, bootstrap, bounds, seeds=seeded)
     learned = [policy for policy in policies if policy.kind == "student"]
     faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
     if params.evaluation.part_costs:
@@ -69,7 +76,9 @@ def evaluate(
     files |= {f"teacher seeds/{number}": path for number, path in enumerate(teacher_seeds)}
     metadata = provenance(params.evaluation.model_dump(mode="json"), files)
     metadata |= {"problem": problem.name, "objective": instance.objective.name, "confidence": bootstrap.confidence}
-    metadata |= {"reference": reference}
+    metadata |= {"reference": reference, "episodes": ran.episodes, "of_episodes": ran.most}
+    if ran.widest is not None:
+        metadata |= {"widest_percent": ran.widest if np.isfinite(ran.widest) else None, "width_reached": ran.reached}
     base = comparison.find(runs, reference).objective
     tables: dict[str, tuple[pa.Table, pa.Schema]] = {
         "episodes": (rollouts.episode_table(runs), schemas.episodes(problem.measures)),
@@ -88,12 +97,14 @@ def evaluate(
     for name, (table, schema) in tables.items():
         write_table(out_dir / f"{name}.parquet", table, schema, metadata)
     write_json(out_dir / "metrics.json", metrics(compared, faithful))
-    found = comparison.verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
+    found = verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
     setting = instance.describe("test", episodes)
     guards = guard_lines(problem, runs)
     together = list(seeds.summaries(seeded, base, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
     added = control_lines(problem, runs, bootstrap)
-    told = text.render(problem, compared, found, faithful, setting, bootstrap, together, beside, added, guards, paired)
+    told = text.render(
+        problem, compared, found, faithful, setting, bootstrap, together, beside, added, guards, paired, str(ran)
+    )
     write_text(out_dir / TABLE, told)
 
 

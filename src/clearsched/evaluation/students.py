@@ -11,6 +11,7 @@ from clearsched.decisions.parts import WHOLE
 from clearsched.evaluation.comparison import Bootstrap, difference_interval, difference_of
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
+from clearsched.evaluation.significance import direction, p_values, told_p
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem
@@ -131,14 +132,16 @@ def _added(problem: Problem, objective: Measure, student: Rollout, control: Roll
     mean = float(control.objective.mean())
     sign = -1.0 if objective.lower_is_better else 1.0
     factor, unit = (100.0 / abs(mean), " %") if mean else (1.0, f" {objective.unit}".rstrip())
-    gained = difference_of(sign * student.objective, sign * control.objective, bootstrap).scaled(factor)
+    pair = {each.name: sign * each.objective for each in (student, control)}
+    gained = difference_of(pair[student.name], pair[control.name], bootstrap).scaled(factor)
+    p = p_values(pair, control.name, bootstrap.seed)[student.name][1]
     told = f"{mean:.{decimals(abs(mean))}f} {objective.unit}".rstrip()
     ends = f"{gained.low:+.1f} to {gained.high:+.1f}" if gained.low == gained.low else "one episode"
-    shown = "" if gained.low > 0 or gained.high < 0 else ", no difference shown"
+    shown = "" if direction(p, bootstrap.confidence, gained) else ", no difference shown"
     return (
         f"* {label(problem, student.name)}: without a teacher the same search comes to {told} "
         f"({label(problem, control.name)}): the teacher added {gained.mean:.1f}{unit} "
-        f"({100 * bootstrap.confidence:g} % CI {ends}{shown})"
+        f"({100 * bootstrap.confidence:g} % CI {ends}, p {told_p(p)}{shown})"
     )
 
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from clearsched.evaluation.comparison import Bootstrap, Verdict
+from clearsched.evaluation.comparison import Bootstrap
+from clearsched.evaluation.effects_text import effect_lines
 from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seed_pairs import pair_lines
 from clearsched.evaluation.seeds import Summary
 from clearsched.evaluation.students import student_lines
+from clearsched.evaluation.verdicts import Verdict
 from clearsched.evaluation.worst import stray_lines, worst_lines
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
@@ -34,6 +36,7 @@ def render(
     controls: Sequence[str] = (),
     guards: Sequence[str] = (),
     pairs: pa.Table | None = None,
+    ran: str = "",
 ) -> str:
     """The whole text: what was run, the table, what it says in sentences, training seeds, other measures, fidelity.
 
@@ -49,6 +52,7 @@ def render(
         controls: what the teacher added, in sentences.
         guards: what the guards of policies did, in sentences.
         pairs: of schema SEED_PAIRS.
+        ran: how many episodes it took, where a width of intervals was asked for.
     """
     rows = comparison.to_pylist()
     objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
@@ -59,8 +63,13 @@ def render(
         f"Difference: same episodes, paired, to {label(problem, rows[0]['reference'])},",
         "the strongest heuristic on the validation episodes.",
         *_bound_lines(objective, of_objective[0]),
+        *([ran] if ran else []),
+        "",
+        "Over episodes: each policy as it is",
         "",
         *_comparison_lines(problem, of_objective, objective),
+        "",
+        *effect_lines(problem, of_objective, bootstrap.confidence),
         "",
         *worst_lines(problem, rows, objective),
         "",
@@ -154,8 +163,10 @@ def _seed_lines(
             ends = _ends(told.low, told.high, "{:+.1f}" if unit == "%" else f"{{:+.{places}f}}")
             mean = f"{told.mean:+.1f}" if unit == "%" else f"{told.mean:+.{places}f}"
             body.append([*cells, f"{summary.deviation:.{places + 1}f}", mean, ends])
-        yield f"Training seeds: means over the seeds of a policy. CI: of the difference to {label(problem, reference)},"
-        yield "over seeds and episodes: both are drawn anew."
+        yield "Over training seeds and episodes: each policy as training makes it"
+        yield ""
+        yield f"Means over the seeds of a policy. CI: of the difference to {label(problem, reference)}, over seeds and"
+        yield "episodes: both are drawn anew."
         yield ""
         yield from layout(header, body, left=1)
     if single:

@@ -38,6 +38,7 @@ class Material:
         params: of the stage students.
         objective: what policies are compared by.
         comparison: rows of it, best first.
+        confidence: level of their intervals.
         fidelity: the student's rows.
         bench: validation episodes.
         logged: validation decisions.
@@ -50,6 +51,7 @@ class Material:
     params: Row
     objective: Measure
     comparison: list[Row]
+    confidence: float
     fidelity: list[Row]
     bench: Bench
     logged: dict[str, Choices]
@@ -91,6 +93,7 @@ def gather(path: Path, results: Path) -> Material:
         read_json(_there(results / "params" / "students.json")),
         objective,
         [row for row in compared.to_pylist() if row["measure"] == objective.name],
+        float(about.get("confidence", 0.95)),
         [row for row in faithful if row["policy"] == policy.name],
         bench,
         logged,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from clearsched.evaluation.significance import direction_of
 from clearsched.reading.material import Material
 from clearsched.reading.verification.verify import beneath, verdicts
 from clearsched.scorers.pieces import speakers
@@ -29,9 +30,10 @@ def weaknesses(material: Material) -> Iterator[str]:
             f"On an episode under stress a measure is {stress['of_limit']:.2f} times its limit: find out why before it "
             "schedules anything."
         )
-    gains = own["difference_high"] <= 0 if material.objective.lower_is_better else own["difference_low"] >= 0
+    side = direction_of(own, material.confidence)
+    gains = side < 0 if material.objective.lower_is_better else side > 0
     if not gains and own["policy"] != own["reference"]:
-        yield f"No gain over {own['reference']} is shown: not all of the interval of the difference is better than 0."
+        yield f"No gain over {own['reference']} is shown by test and intervals of the evaluation (docs/evaluation.md)."
     real = [row for row in material.fidelity if row["decisions_of"] == "real" and row["top1"] is not None]
     for row in real:
         yield f"Of the real choices of {row['choice']} it answers {100 * row['top1']:.0f} % as its teacher."

@@ -1,0 +1,35 @@
+"""What is wrong with this machine, and what a run will cost on it: a line each. Light: no numba, torch or pandas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clearsched.doctor.findings import Finding, as_json, as_text, has_problem
+
+__all__ = ["Finding", "as_json", "as_text", "examine", "has_problem"]
+
+
+def examine(params: Path, results: Path) -> list[Finding]:
+    """Look at everything, in the order in which it is told.
+
+    Args:
+        params: the params.yaml whose run is asked about.
+        results: the folder below which results go; Snakemake's own folder lies beside it.
+    """
+    from clearsched.doctor import caches, costs, machine, packages, place
+
+    checked, said = place.params(params)
+    code = caches.compiled_code()
+    cost = costs.of_run(checked, compiled=code[0].state == "ok") if checked else None
+    return [
+        *packages.versions(),
+        *packages.optional(),
+        *machine.cores(),
+        *machine.memory(),
+        *machine.gpu(),
+        *code,
+        said,
+        *place.results(results),
+        *machine.disk(results, cost.disk_mb if cost else 0.0),
+        *(costs.told(cost, machine.usable_cores()) if cost else ()),
+    ]

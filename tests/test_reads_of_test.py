@@ -1,0 +1,104 @@
+"""Only the evaluation, and what follows from it, reads test episodes: all other rules run where there are none.
+
+Snakemake says which commands the rules are, those that may read them left out; they run here in their order, in one
+process, on a file of episodes that has none of the test. To ask for a split that has no episodes is an error
+(`Instance.split`), so a command that reads them fails. A rule that is added is asked about like the others.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from clearsched.cli import app
+from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.workloads import Workloads as DagJobs
+from clearsched.problems.deferrable_jobs.workloads.files import Workloads as DeferrableJobs
+from test_workflow import REPOSITORY, snakemake, workplace
+
+READERS = ("evaluation_run", "students_pareto_compare", "figures_draw_arrivals")
+"""Who may read them: the evaluation, that of students of several sizes, and the picture of the first test episode.
+
+Left out is what follows from them too. Edge cases draw episodes of their own."""
+CONFIGS = {"dag_jobs": "tiny", "deferrable_jobs": "tiny_deferrable"}
+FEW = "students={pareto: {kinds: [rule_list], sizes: [2]}}"
+DRAW = ("traces", "workloads")
+
+
+def commands(folder: Path, problem: str) -> list[list[str]]:
+    """The arguments of `clearsched` in each rule that may not read test episodes, in their order."""
+    answer = snakemake(
+        folder,
+        *("all", "students_pareto", "--dry-run", "--printshellcmds", "--cores", "1", "--omit-from", *READERS),
+        *("--config", FEW),
+        config=REPOSITORY / f"tests/config/{CONFIGS[problem]}.yaml",
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    lines = (answer.stdout + answer.stderr).splitlines()
+    told = [line.split("clearsched ", 1)[1].split(" > ")[0] for line in lines if "Shell command: clearsched " in line]
+    return [shlex.split(line) for line in told]
+
+
+def without_test_episodes(path: Path) -> int:
+    """Take the rows of the test out of a file of workloads, which stays what it is besides; how many they were."""
+    table = pq.read_table(path)
+    kept = table.filter(pc.not_equal(table["split"], "test"))
+    pq.write_table(kept, path)
+    return len(table) - len(kept)
+
+
+def run(arguments: list[str]) -> None:
+    """A command in this process; what is wrong is raised.
+
+    Raises:
+        ClearschedError: as on the command line.
+    """
+    assert not app(arguments, prog_name="clearsched", standalone_mode=False)
+    if arguments[:2] == [*DRAW]:
+        assert without_test_episodes(Path(arguments[arguments.index("--out") + 1]))
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("problem", CONFIGS)
+def test_no_rule_but_the_evaluations_reads_test_episodes(
+    tmp_path: Path, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = commands(workplace(tmp_path), problem)
+    monkeypatch.chdir(tmp_path)
+    stages = {" ".join(words[:2]) for words in listed}
+    assert stages >= {
+        "heuristics tune",
+        "search run",
+        "teacher train",
+        "teacher choose",
+        "decisions log",
+        "students fit",
+    }
+    assert not stages & {"evaluation run", "edge-cases run", "students pareto"}
+    for words in listed:
+        run(words)
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("problem", CONFIGS)
+def test_a_rule_that_reads_them_is_found(tmp_path: Path, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tuning, made to look at a test episode beside those of validation."""
+    listed = commands(workplace(tmp_path), problem)
+    monkeypatch.chdir(tmp_path)
+    tuning = next(place for place, words in enumerate(listed) if words[:2] == ["heuristics", "tune"])
+    for words in listed[:tuning]:
+        run(words)
+    kind = {"dag_jobs": DagJobs, "deferrable_jobs": DeferrableJobs}[problem]
+    own = kind.split
+
+    def peeking(self: object, name: str, limit: int | None = None) -> object:
+        own(self, "test", 1)  # type: ignore[arg-type]
+        return own(self, name, limit)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(kind, "split", peeking)
+    with pytest.raises(ClearschedError, match="1 test episodes asked for, the workloads hold 0"):
+        run(listed[tuning])

@@ -19,6 +19,7 @@ from clearsched.cli import (
     evaluation,
     figures,
     heuristics,
+    paper,
     params,
     problems,
     search,
@@ -55,6 +56,7 @@ for module in (
     evaluation,
     edge_cases,
     figures,
+    paper,
     shipped,
 ):
     app.add_typer(module.app)

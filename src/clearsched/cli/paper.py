@@ -21,7 +21,9 @@ from clearsched.cli.options import (
 
 app = App(name="paper", help="The papers' figures by name, and their claims.", no_args_is_help=True)
 
-Students = Annotated[list[Path], typer.Option("--student", help="A student's JSON file; give it once for each student.")]
+Students = Annotated[
+    list[Path], typer.Option("--student", help="A student's JSON file; give it once for each student.")
+]
 
 
 @app.command()

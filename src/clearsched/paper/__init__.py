@@ -41,7 +41,9 @@ def figure(params: Params, name: str, results: Path, out_dir: Path) -> list[Path
     return draw_figure(params, name, results, out_dir)
 
 
-def fidelity(params: Params, trace: Path, workloads: Path, decisions: Path, students: Sequence[Path], out: Path) -> None:
+def fidelity(
+    params: Params, trace: Path, workloads: Path, decisions: Path, students: Sequence[Path], out: Path
+) -> None:
     """Ask students what the teacher was asked, and write how often they agree (schema FIDELITY).
 
     Raises:

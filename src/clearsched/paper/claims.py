@@ -29,7 +29,20 @@ REPRODUCED, EXCEEDED, NOT_REACHED = "reproduced", "exceeded", "not reached"
 NOT_COMPARABLE, NO_VERDICT = "not comparable", "no verdict"
 VERDICTS = (REPRODUCED, EXCEEDED, NOT_REACHED, NOT_COMPARABLE, NO_VERDICT)
 
-COLUMNS = ("claim", "paper", "source", "setting", "published", "unit", "ours", "low", "high", "policy", "verdict", "why")
+COLUMNS = (
+    "claim",
+    "paper",
+    "source",
+    "setting",
+    "published",
+    "unit",
+    "ours",
+    "low",
+    "high",
+    "policy",
+    "verdict",
+    "why",
+)
 
 
 class Ours(NamedTuple):
@@ -71,7 +84,9 @@ def find(claim: Claim, figures_dir: Path) -> Ours | None:
         return None
     path = figures_dir / f"{claim.figure}.csv"
     if not path.is_file():
-        raise ClearschedError(f"{path}: was not made yet: snakemake --cores 2 results/paper/{claim.figure}.svg makes it")
+        raise ClearschedError(
+            f"{path}: was not made yet: snakemake --cores 2 results/paper/{claim.figure}.svg makes it"
+        )
     with path.open(newline="", encoding="utf-8") as stream:
         reader = csv.DictReader(stream)
         if tuple(reader.fieldnames or ()) not in (HEADER, ("figure", "note")):
@@ -106,7 +121,14 @@ def judge_all(params: Params, figures_dir: Path, out_dir: Path) -> str:
 
 
 def _markdown(params: Params, rows: list[list[object]]) -> str:
-    head = ("claim", "paper", "published", f"ours ({100 * params.evaluation.confidence:g} % interval)", "policy", "verdict")
+    head = (
+        "claim",
+        "paper",
+        "published",
+        f"ours ({100 * params.evaluation.confidence:g} % interval)",
+        "policy",
+        "verdict",
+    )
     lines = [
         "# What the papers claim, and what came of it here",
         "",

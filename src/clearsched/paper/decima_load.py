@@ -23,7 +23,9 @@ def draw(material: Material) -> style.Drawing:
         means = [runs.mean(name) for runs in loads.values()]
         rows += [row("mean_jct_s", name, kind, load, told) for load, told in zip(loads, means, strict=True)]
         gaps = [runs.difference(name, YARDSTICK) for runs in loads.values()] if name != YARDSTICK else []
-        rows += [row("difference_percent", name, kind, load, told) for load, told in zip(loads, gaps, strict=bool(gaps))]
+        rows += [
+            row("difference_percent", name, kind, load, told) for load, told in zip(loads, gaps, strict=bool(gaps))
+        ]
         if name not in shown_of(first.kinds):
             continue
         shown = subject.shown(name, kind)

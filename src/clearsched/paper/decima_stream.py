@@ -48,7 +48,9 @@ def draw(material: Material) -> style.Drawing:
         seen = (arrival >= period.begin_s) & (arrival <= period.end_s)
         smooth = moving_mean(span[seen], 7)
         jct.plot(arrival[seen], smooth, color=shown.look.colour, linestyle=style.KIND_DASHES[shown.kind])
-        rows += [row("jobs_in_system", name, shown.kind, float(at), float(n)) for at, n in zip(times, there, strict=True)]
+        rows += [
+            row("jobs_in_system", name, shown.kind, float(at), float(n)) for at, n in zip(times, there, strict=True)
+        ]
         rows += [
             row("jct_s_by_arrival", name, shown.kind, float(at), float(value))
             for at, value in zip(arrival[seen], span[seen], strict=True)
@@ -87,10 +89,9 @@ def in_system(arrival_s: np.ndarray, jct_s: np.ndarray, times_s: np.ndarray) -> 
 
 def moving_mean(values: np.ndarray, width: int) -> np.ndarray:
     """float64[n]: of each value and its neighbours, `width` of them; fewer at the ends."""
-    kernel = np.ones(min(width, max(len(values), 1)))
-    if not len(values):
-        return values
-    return np.asarray(np.convolve(values, kernel, "same") / np.convolve(np.ones(len(values)), kernel, "same"))
+    total, place = np.append(0.0, np.cumsum(values)), np.arange(len(values))
+    first, last = np.maximum(place - width // 2, 0), np.minimum(place + width // 2 + 1, len(values))
+    return np.asarray((total[last] - total[first]) / (last - first))
 
 
 def _of_episode(runs: Runs, policy: str, episode: int) -> tuple[np.ndarray, np.ndarray]:

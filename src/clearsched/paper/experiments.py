@@ -116,7 +116,9 @@ def params_of(params: Params, name: str) -> Params:
     """
     experiment = EXPERIMENTS[name]
     if not params.scenario.endswith(f"-{experiment.base}"):
-        raise ClearschedError(f"experiment {name}: of the base {experiment.base}, not of the scenario {params.scenario}")
+        raise ClearschedError(
+            f"experiment {name}: of the base {experiment.base}, not of the scenario {params.scenario}"
+        )
     changed = experiment.changes(params)
     if changed is None:
         raise ClearschedError(f"experiment {name}: the base {BASES[experiment.base].name} cannot have it")

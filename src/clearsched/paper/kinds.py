@@ -29,7 +29,9 @@ class PaperFigure(NamedTuple):
     @property
     def caption(self) -> str:
         """In two sentences; the settings and seeds of a drawing stand in the text beside it."""
-        return f"{self.label[0].upper()}{self.label[1:]}. Answers {self.paper}, {self.answers}, which shows {self.shows}."
+        return (
+            f"{self.label[0].upper()}{self.label[1:]}. Answers {self.paper}, {self.answers}, which shows {self.shows}."
+        )
 
 
 PAPER_FIGURES: Registry[PaperFigure] = Registry(

@@ -40,7 +40,9 @@ def draw_events(material: Material) -> style.Drawing:
     style.grid(axes, "both")
     axes.legend(loc="upper left")
     rows = [row("latency_ms", "teacher", "teacher", "", spread_of(times))]
-    rows += [row("latency_ms_quantile", "teacher", "teacher", q, float(np.quantile(times, q / 100))) for q in range(1, 100)]
+    rows += [
+        row("latency_ms_quantile", "teacher", "teacher", q, float(np.quantile(times, q / 100))) for q in range(1, 100)
+    ]
     if len(gaps):
         rows += [row("between_events_ms_quantile", "", "", q, float(np.quantile(gaps, q / 100))) for q in range(1, 100)]
         rows.append(row("events_over_latency", "teacher", "teacher", "", float(gaps.mean() / times.mean())))

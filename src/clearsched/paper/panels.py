@@ -48,7 +48,9 @@ def draw_panels(material: Material, experiments: Sequence[str], left_out: Sequen
         axes.set_visible(False)
     grid[0, 0].set_yticks(range(len(drawn)), [material.subject.shown(name, kinds[name]).label for name in drawn])
     grid[0, 0].set_ylim(len(drawn) - 0.4, -0.6)
-    figure.supxlabel(f"paired difference of the mean JCT to {material.subject.shown(YARDSTICK).label} (%)", fontsize=8.5)
+    figure.supxlabel(
+        f"paired difference of the mean JCT to {material.subject.shown(YARDSTICK).label} (%)", fontsize=8.5
+    )
     legend_of_kinds(figure, kinds.values())
     return style.Drawing(figure, HEADER, rows)
 

@@ -195,7 +195,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, experiment in EXPERIMENTS.items():
         told = {"experiment": name, "setting": "4 test episodes of 9 jobs on 6 executors", "source": "tpch-spark"}
         write_table(folder / jobs_file(name, "smoke"), made_jobs(rng, experiment.tasks), JOBS, told)
-    whole = {name: None for name in FIDELITY.names}
+    whole = dict.fromkeys(FIDELITY.names)
     faithful = [
         whole | {"policy": policy, "choice": choice, "decisions_of": of, "part": part, "decisions": 7, "trivial": 1,
                  "top1": share}
@@ -208,7 +208,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fidelity = pa.Table.from_pylist(faithful, schema=FIDELITY)
     write_table(folder / "smoke-stream/paper/fidelity.parquet", fidelity, FIDELITY, {})
     sized = [
-        {name: None for name in STUDENTS_PARETO.names}
+        dict.fromkeys(STUDENTS_PARETO.names)
         | {"kind": kind, "by": "", "size": size, "picked": False, "complexity": size, "mean": 20.0,
            "difference_percent": 8.0 / size, "difference_low": 4.0 / size, "difference_high": 12.0 / size,
            "worst": 40.0, "top1": 0.9 - 1 / size}

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearsched.errors import ClearschedError
-from clearsched.files import write_text
 from clearsched.figures.style import format_csv
+from clearsched.files import write_text
 from clearsched.paper.material import HEADER
 from clearsched.paper.published import CLAIMS, Claim
 
@@ -132,8 +132,8 @@ def _markdown(params: Params, rows: list[list[object]]) -> str:
     lines = [
         "# What the papers claim, and what came of it here",
         "",
-        f"Scale {params.paper.scale}, seed {params.seed}; intervals over test episodes, one training seed of each learned "
-        "policy. Written by `snakemake paper`; the rule of the verdicts stands in docs/paper.md.",
+        f"Scale {params.paper.scale}, seed {params.seed}; intervals over test episodes, one training seed of each "
+        "learned policy. Written by `snakemake paper`; the rule of the verdicts stands in docs/paper.md.",
         "",
         "| " + " | ".join(head) + " |",
         "|" + "---|" * len(head),

@@ -13,7 +13,8 @@ from clearsched.files import write_text
 from clearsched.paper.bases import PROBLEM, SCALES
 from clearsched.paper.kinds import PAPER_FIGURES, PaperFigure, experiments_of
 from clearsched.paper.material import Material
-from clearsched.params import defaults, load, load_stage, parse
+from clearsched.params import defaults, load_stage, parse
+from clearsched.params import load as load_params
 from clearsched.params.scenarios import merge
 from clearsched.problems import find_problem
 from clearsched.registry import load
@@ -36,7 +37,7 @@ def params_for(path: Path | None, scale: str | None) -> Params:
     if path is not None and path.suffix == ".json":
         params = load_stage(path, "paper")
     elif path is not None or own.is_file():
-        params = load(path or own)
+        params = load_params(path or own)
     else:
         params = defaults(PROBLEM)
     if scale is None or scale == params.paper.scale:

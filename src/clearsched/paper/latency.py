@@ -93,7 +93,7 @@ def _latencies(table: pa.Table) -> dict[str, np.ndarray]:
 
 
 def between_events(table: pa.Table) -> np.ndarray:
-    """float64: simulated time between the moments at which something was decided, s; all decisions of a moment count once."""
+    """float64: simulated time between the moments at which something was decided, s; a moment counts once."""
     moments = np.unique(table["time_s"].to_numpy())
     return np.diff(moments)
 

@@ -1,4 +1,4 @@
-"""What the papers' figures are drawn from: the jobs of an experiment under every policy, and intervals over episodes."""
+"""What the papers' figures are drawn from: jobs of an experiment under every policy, intervals over episodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEADER = ("panel", "policy", "kind", "x", "value", "low", "high")
 """Of every CSV: a row a mark. Claims are read from it, by panel, policy and x."""
 
 YARDSTICK = "weighted_fair"
-"""The heuristic that Decima is held against: weighted fair, with the weight that was best on the validation episodes."""
+"""The heuristic that Decima is held against: weighted fair with the weight that was best on validation episodes."""
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ from clearsched.errors import ClearschedError
 from clearsched.paper import claims, drawing, targets
 from clearsched.paper.bases import BASES, SCALES, params_of, scenario_name, scenarios_of
 from clearsched.paper.decima_job_sizes import bins_of
+from clearsched.paper.decima_learning import curve_of
 from clearsched.paper.decima_stream import in_system, moving_mean
 from clearsched.paper.experiments import EXPERIMENTS, names_run
 from clearsched.paper.experiments import params_of as params_of_experiment
-from clearsched.paper.kinds import PAPER_FIGURES, experiments_of, inputs_of, jobs_file
+from clearsched.paper.kinds import PAPER_FIGURES, docs_table, experiments_of, inputs_of, jobs_file
 from clearsched.paper.latency import between_events, faster
 from clearsched.paper.material import HEADER
 from clearsched.paper.published import CLAIMS, Claim
@@ -29,7 +30,7 @@ from clearsched.params import Params, parse
 from clearsched.params.scenarios import merge
 from clearsched.problems import find_problem
 from clearsched.registry import load
-from clearsched.schemas import FIDELITY, STUDENTS_PARETO, read_table, write_table
+from clearsched.schemas import FIDELITY, LEARNING_CURVE, STUDENTS_PARETO, read_table, write_table
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs" / "paper.md"
@@ -116,10 +117,9 @@ def test_the_smoke_scale_runs_fewer_experiments() -> None:
 
 
 def test_the_docs_tell_of_every_figure_claim_and_experiment() -> None:
+    """After a change: `python -c "from clearsched.paper.kinds import docs_table; print(docs_table())"`."""
     text = DOCS.read_text("utf-8")
-    for figure in PAPER_FIGURES.values():
-        line = f"| `{figure.name}` | {figure.paper}, {figure.answers} | {figure.label} | {figure.shows} |"
-        assert line in text, f"docs/paper.md lacks: {line}"
+    assert docs_table() in text
     for verdict in claims.VERDICTS:
         assert f"*{verdict}*" in text
 
@@ -217,6 +217,15 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]  # fmt: skip
     pareto = pa.Table.from_pylist(sized, schema=STUDENTS_PARETO)
     write_table(folder / "smoke-batch/students_pareto/students_pareto.parquet", pareto, STUDENTS_PARETO, {})
+    learned = [
+        dict.fromkeys(LEARNING_CURVE.names)
+        | {"phase": phase, "iteration": n, "episodes": 10 * (n + 1), "loss": 1.0, "reference_objective": 20.0,
+           "validation_objective": None if n == 1 else 21.0 - n}
+        for n, phase in enumerate(("clone", "clone", "improve", "improve"))
+    ]  # fmt: skip
+    curve = pa.Table.from_pylist(learned, schema=LEARNING_CURVE)
+    for base in BASES:
+        write_table(folder / scenario_name("smoke", base) / "teacher/learning_curve.parquet", curve, LEARNING_CURVE, {})
     timed = [
         {"policy": policy, "kind": kind, "decision": n, "time_s": 0.5 * n, "candidates": 3, "latency_ms": ms + 0.01 * n}
         for policy, kind, ms in (
@@ -290,6 +299,18 @@ def test_jobs_are_parted_by_size() -> None:
 def test_the_time_that_tasks_took_is_summed_by_job() -> None:
     tasks = np.array([[0, 1000, 1, 0, 0], [5, 500, 0, 0, 0], [9, 250, 1, 1, 0]])
     assert busy_s(tasks, 3).tolist() == [0.5, 1.25, 0.0]
+
+
+def test_a_learning_curve_is_told_relative_to_what_was_cloned() -> None:
+    rows = [
+        dict.fromkeys(LEARNING_CURVE.names)
+        | {"phase": "clone", "iteration": 0, "episodes": n, "loss": 0.0, "reference_objective": 20.0,
+           "validation_objective": value}
+        for n, value in ((4, 22.0), (8, None), (12, 19.0))
+    ]  # fmt: skip
+    episodes, percent = curve_of(pa.Table.from_pylist(rows, schema=LEARNING_CURVE))
+    assert episodes.tolist() == [4, 12]
+    assert percent == pytest.approx([10.0, -5.0])
 
 
 def test_decisions_of_one_moment_are_one_event() -> None:

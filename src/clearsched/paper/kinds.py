@@ -92,6 +92,16 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
             ("stream", "executors_10", "executors_100", "estimates_none"),
         ),
         PaperFigure(
+            "decima_learning",
+            "how the networks learned, over training episodes",
+            f"{ROOM}.decima_learning:draw",
+            DECIMA,
+            "fig. 15a",
+            "how fast the network improves in training",
+            (),
+            (("batch", "teacher/learning_curve.parquet"), ("stream", "teacher/learning_curve.parquet")),
+        ),
+        PaperFigure(
             "hu_loads",
             "cost of students, network and heuristics on normal, large and edge-case loads",
             f"{ROOM}.hu_loads:draw",
@@ -168,3 +178,11 @@ def inputs_of(figure: PaperFigure, scale: str) -> list[str]:
     """The files below results/ that a figure reads."""
     jobs = [jobs_file(name, scale) for name in experiments_of(figure, scale)]
     return [*jobs, *(f"{scenario_name(scale, BASES[base].name)}/{file}" for base, file in figure.files)]
+
+
+def docs_table() -> str:
+    """The figures as the Markdown table of docs/paper.md."""
+    lines = ["| figure | answers | what it shows here | what the paper shows |", "|---|---|---|---|"]
+    for each in PAPER_FIGURES.values():
+        lines.append(f"| `{each.name}` | {each.paper}, {each.answers} | {each.label} | {each.shows} |")
+    return "\n".join(lines)

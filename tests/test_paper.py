@@ -13,15 +13,15 @@ import pytest
 import yaml
 
 from clearsched.errors import ClearschedError
-from clearsched.paper import claims, drawing, targets
+from clearsched.paper import drawing, judging, targets
 from clearsched.paper.bases import BASES, SCALES, params_of, scenario_name, scenarios_of
 from clearsched.paper.decima_job_sizes import bins_of
 from clearsched.paper.decima_learning import curve_of
 from clearsched.paper.decima_stream import in_system, moving_mean
+from clearsched.paper.decision_times import between_events, faster
 from clearsched.paper.experiments import EXPERIMENTS, names_run
 from clearsched.paper.experiments import params_of as params_of_experiment
 from clearsched.paper.kinds import PAPER_FIGURES, docs_table, experiments_of, inputs_of, jobs_file
-from clearsched.paper.latency import between_events, faster
 from clearsched.paper.material import HEADER
 from clearsched.paper.published import CLAIMS, Claim
 from clearsched.paper.running import busy_s, run_experiment
@@ -120,7 +120,7 @@ def test_the_docs_tell_of_every_figure_claim_and_experiment() -> None:
     """After a change: `python -c "from clearsched.paper.kinds import docs_table; print(docs_table())"`."""
     text = DOCS.read_text("utf-8")
     assert docs_table() in text
-    for verdict in claims.VERDICTS:
+    for verdict in judging.VERDICTS:
         assert f"*{verdict}*" in text
 
 
@@ -352,8 +352,8 @@ def claim(**changes: object) -> Claim:
     ],
 )
 def test_verdicts_by_hand(changes: dict[str, object], ours: tuple | None, scale: str, verdict: str) -> None:
-    told = None if ours is None else claims.Ours(*ours, "teacher")
-    assert claims.judge(claim(**changes), told, scale) == verdict
+    told = None if ours is None else judging.Ours(*ours, "teacher")
+    assert judging.judge(claim(**changes), told, scale) == verdict
 
 
 def test_every_claim_names_a_figure_or_says_why_not() -> None:
@@ -364,10 +364,10 @@ def test_every_claim_names_a_figure_or_says_why_not() -> None:
 def test_claims_are_read_from_the_figures(results: Path, tmp_path: Path) -> None:
     params = parse({"problem": "dag_jobs", "evaluation": {"bootstrap": 200}}, "test", whole=False)
     with pytest.raises(ClearschedError, match=r"was not made yet: snakemake --cores 2 results/paper/.*svg makes it"):
-        claims.judge_all(params, tmp_path, tmp_path)
-    for name in claims.figures_claimed():
+        judging.judge_all(params, tmp_path, tmp_path)
+    for name in judging.figures_claimed():
         drawing.draw_figure(params, name, results, tmp_path)
-    text = claims.judge_all(params, tmp_path, tmp_path)
+    text = judging.judge_all(params, tmp_path, tmp_path)
     rows = {row["claim"]: row for row in read_csv(tmp_path / "claims.csv")}
     assert len(rows) == len(CLAIMS)
     assert "Scale smoke, seed 1" in text and "no verdict: smoke" in text
@@ -377,10 +377,10 @@ def test_claims_are_read_from_the_figures(results: Path, tmp_path: Path) -> None
     )
     assert (fifo["ours"], fifo["low"], fifo["verdict"]) == (ratio["value"], ratio["low"], "no verdict")
     large = params.model_copy(update={"paper": own("paper").paper})
-    claims.judge_all(large, tmp_path, tmp_path)
+    judging.judge_all(large, tmp_path, tmp_path)
     judged = {row["claim"]: row["verdict"] for row in read_csv(tmp_path / "claims.csv")}
     assert judged["time to a decision of the network"] == "reproduced"
-    assert set(judged.values()) <= set(claims.VERDICTS) - {"no verdict"}
+    assert set(judged.values()) <= set(judging.VERDICTS) - {"no verdict"}
 
 
 # One experiment, for real

@@ -13,7 +13,7 @@ from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
 from clearsched.paper import targets
 from clearsched.paper.bases import scenarios_of
-from clearsched.paper.claims import figures_claimed
+from clearsched.paper.judging import figures_claimed
 from clearsched.paper.experiments import EXPERIMENTS
 from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.paper.kinds import inputs_of as paper_inputs_of

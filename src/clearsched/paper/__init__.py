@@ -79,6 +79,6 @@ def claims(params: Params, figures_dir: Path, out_dir: Path) -> str:
     Raises:
         ClearschedError: a figure that a claim is read from was not made.
     """
-    from clearsched.paper.claims import judge_all
+    from clearsched.paper.judging import judge_all
 
     return judge_all(params, figures_dir, out_dir)

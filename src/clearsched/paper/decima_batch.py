@@ -24,8 +24,8 @@ def draw(material: Material) -> style.Drawing:
     right.set_xlabel("mean JCT of a batch (s)")
     right.set_ylabel("share of the batches")
     right.set_ylim(0.0, 1.0)
-    right.legend(loc="lower right", fontsize=7)
     style.grid(right, "both")
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return style.Drawing(figure, HEADER, [*rows_of(runs), *_by_episode(runs)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clearsched.figures import style
-from clearsched.paper.marks import distribution
+from clearsched.paper.marks import distribution, logarithmic
 from clearsched.paper.material import HEADER, Material, row
 
 QUANTILES = tuple(range(1, 100))
@@ -26,8 +26,7 @@ def draw(material: Material) -> style.Drawing:
             row("jct_s_quantile", name, shown.kind, percent, float(value))
             for percent, value in zip(QUANTILES, np.quantile(values, np.array(QUANTILES) / 100), strict=True)
         ]
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    logarithmic(axes)
     axes.set_xlabel("job completion time (s), logarithmic")
     axes.set_ylabel("share of the jobs")
     axes.set_ylim(0.0, 1.0)

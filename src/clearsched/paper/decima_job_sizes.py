@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clearsched.figures import style
-from clearsched.paper.marks import line, shown_of
+from clearsched.paper.marks import line, logarithmic, shown_of
 from clearsched.paper.material import HEADER, Material, Runs, row
 
 BINS = 6
@@ -13,8 +13,8 @@ BINS = 6
 
 PANELS = {
     "jct_to_fair": "mean JCT next to fair's",
-    "executors": "executors at work, mean",
-    "inflation": "work done over the work of the profile",
+    "executors": "mean executors at work",
+    "inflation": "work done, to that of the profile",
 }
 
 
@@ -33,7 +33,7 @@ def draw(material: Material) -> style.Drawing:
             line(panels[panel], centre, values, shown)
             rows += [row(panel, name, shown.kind, at, float(v)) for at, v in zip(centre, values, strict=True)]
     for panel, axes in panels.items():
-        axes.set_xscale("log")
+        logarithmic(axes, subs=(1.0, 3.0))
         axes.set_title(PANELS[panel], loc="left", fontsize=8.5)
         axes.set_xlabel("work of the job (executor s)")
         style.grid(axes, "both")

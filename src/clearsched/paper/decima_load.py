@@ -6,7 +6,7 @@ import numpy as np
 
 from clearsched.figures import style
 from clearsched.paper.experiments import EXPERIMENTS
-from clearsched.paper.marks import line, shown_of
+from clearsched.paper.marks import line, logarithmic, shown_of
 from clearsched.paper.material import HEADER, YARDSTICK, Material, row
 
 
@@ -33,9 +33,7 @@ def draw(material: Material) -> style.Drawing:
         if gaps and name != "fifo":
             ends = np.array([[told.low for told in gaps], [told.high for told in gaps]])
             line(right, list(loads), [told.mean for told in gaps], shown, ends)
-    left.set_yscale("log")
-    left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    left.yaxis.set_minor_formatter(lambda value, _: "")
+    logarithmic(left, "y")
     left.set_ylabel("mean JCT (s), logarithmic")
     right.axhline(0.0, color=style.BLACK, linewidth=0.9)
     right.set_ylabel(f"to {subject.shown(YARDSTICK).label} (%)")

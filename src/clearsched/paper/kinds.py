@@ -143,7 +143,7 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
         PaperFigure(
             "decima_latency",
             "time to a decision against the time between scheduling events",
-            f"{ROOM}.latency:draw_events",
+            f"{ROOM}.decision_times:draw_events",
             DECIMA,
             "fig. 15b",
             "decisions within 15 ms, some fifty times less than the time between events",
@@ -153,7 +153,7 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
         PaperFigure(
             "metis_latency",
             "time to a decision and size of the network and of what was distilled from it",
-            f"{ROOM}.latency:draw_policies",
+            f"{ROOM}.decision_times:draw_policies",
             METIS,
             "the deployment of its trees",
             "a tree that decides 27 times as fast as its network, in less memory",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -52,6 +52,17 @@ def dots(
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     style.grid(axes, "x")
+
+
+def logarithmic(axes: Axes, which: Literal["x", "y"] = "x", subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
+    """A logarithmic axis with plain numbers at `subs` of each decade, so that less than one decade has some too."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def distribution(axes: Axes, values: np.ndarray, shown: style.Shown, place: float = 0.0) -> None:

@@ -1,6 +1,6 @@
 """What the papers say: published numbers as facts, each with its source, beside where ours is found.
 
-A claim is judged by `claims.judge`, by one rule; nothing here says how it came out.
+A claim is judged by `judging.judge`, by one rule; nothing here says how it came out.
 """
 
 from __future__ import annotations

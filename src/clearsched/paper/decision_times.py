@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from clearsched.evaluation.statistics import Interval
 from clearsched.figures import style
-from clearsched.paper.marks import distribution, dots
+from clearsched.paper.marks import distribution, dots, logarithmic
 from clearsched.paper.material import HEADER, Material, row
 from clearsched.paper.tables import LATENCY
 from clearsched.schemas import read_table
@@ -33,7 +33,7 @@ def draw_events(material: Material) -> style.Drawing:
         distribution(axes, gaps, between, 0.5)
     axes.axvline(15.0, color=style.GREY, linewidth=0.9, linestyle=":")
     axes.annotate("15 ms", (15.0, 0.02), xytext=(3, 0), textcoords="offset points", fontsize=7.5, color=style.GREY)
-    axes.set_xscale("log")
+    logarithmic(axes, subs=(1.0,))
     axes.set_xlabel("milliseconds, logarithmic")
     axes.set_ylabel("share")
     axes.set_ylim(0.0, 1.0)
@@ -57,11 +57,11 @@ def draw_policies(material: Material) -> style.Drawing:
     figure = style.new_figure(height_in=1.3 + 0.3 * len(latencies))
     left, right = figure.subplots(1, 2)
     dots(left, {name: spread_of(v) for name, v in latencies.items()}, kinds, material.subject, "{:.3f}")
-    left.set_xscale("log")
+    logarithmic(left, subs=(1.0, 3.0))
     left.set_xlabel(f"ms a decision: mean, {100 * TAIL:g} % of the decisions")
     sizes = {name: told["bytes"][name] / 1024 for name in latencies if name in told["bytes"]}
     dots(right, {name: Interval(v, np.nan, np.nan, np.nan, 1) for name, v in sizes.items()}, kinds, material.subject)
-    right.set_xscale("log")
+    logarithmic(right, subs=(1.0, 3.0))
     right.set_xlabel("file (KiB)")
     base = latencies["teacher"]
     rows = [row("latency_ms", name, kinds[name], "", spread_of(values)) for name, values in latencies.items()]

@@ -48,9 +48,9 @@ def draw_panels(material: Material, experiments: Sequence[str], left_out: Sequen
         axes.set_visible(False)
     grid[0, 0].set_yticks(range(len(drawn)), [material.subject.shown(name, kinds[name]).label for name in drawn])
     grid[0, 0].set_ylim(len(drawn) - 0.4, -0.6)
-    figure.supxlabel(
-        f"paired difference of the mean JCT to {material.subject.shown(YARDSTICK).label} (%)", fontsize=8.5
-    )
+    yardstick = material.subject.shown(YARDSTICK).label
+    title = f"Paired difference of the mean JCT to {yardstick} in %; arrows: beyond {ZOOM_PERCENT:g} %"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
     legend_of_kinds(figure, kinds.values())
     return style.Drawing(figure, HEADER, rows)
 

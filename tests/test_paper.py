@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -413,3 +416,50 @@ def test_an_experiment_runs_all_policies_on_the_same_jobs(tmp_path: Path) -> Non
         # A job cannot be done sooner than its tasks take on all executors.
         assert fair["busy_s"] > 0 and fair["jct_s"] >= fair["busy_s"] / 6
     assert re.fullmatch(r"2 test episodes of 3 jobs on 6 executors", told["setting"])
+
+
+# Through Snakemake
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the repository's workflow in `folder`."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")]
+    paths = [str(REPOSITORY / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.run(
+        [*command, "--directory", str(folder), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+
+
+def test_an_unknown_figure_is_one_line_from_snakemake(tmp_path: Path) -> None:
+    answer = snakemake(tmp_path, "--cores", "1", "results/paper/decima_bach.svg")
+    assert answer.returncode == 2
+    lines = [line for line in answer.stderr.splitlines() if line.startswith("clearsched:")]
+    assert len(lines) == 1 and lines[0].endswith("did you mean decima_batch?")
+    assert "Traceback" not in answer.stderr
+
+
+def test_one_figure_needs_its_own_runs_alone_and_each_once(tmp_path: Path) -> None:
+    answer = snakemake(tmp_path, "--dry-run", "--cores", "1", "results/paper/decima_load.svg")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    table = (answer.stdout + answer.stderr).split("Job stats:")[1].split("total")[0]
+    planned = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+    assert planned["paper_episodes"] == len(experiments_of(PAPER_FIGURES["decima_load"], "smoke")) == 3
+    assert planned["teacher_train"] == planned["traces_build"] == planned["paper_figure_decima_load"] == 1
+    assert not any("fidelity" in rule or "pareto" in rule for rule in planned)
+
+
+@pytest.mark.workflow
+def test_all_figures_and_claims_at_the_scale_smoke(tmp_path: Path) -> None:
+    answer = snakemake(tmp_path, "--cores", "2", "paper")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    made = tmp_path / "results" / "paper"
+    for name in PAPER_FIGURES:
+        assert tuple(read_csv(made / f"{name}.csv")[0]) == HEADER, f"{name}: a page in place of the figure"
+    judged = {row["verdict"] for row in read_csv(made / "claims.csv")}
+    assert judged == {"no verdict", "not comparable"}
+    again = snakemake(tmp_path, "--dry-run", "--cores", "2", "paper")
+    assert "Nothing to be done" in again.stdout + again.stderr

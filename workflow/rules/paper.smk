@@ -18,12 +18,12 @@ rule paper_episodes:
     output:
         workloads="<results>/paper/{experiment}/workloads.parquet",
         jobs="<results>/paper/{experiment}/jobs.parquet",
-    wildcard_constraints:
-        experiment="|".join(map(re.escape, EXPERIMENTS)),
     log:
         "<logs>/paper_episodes_{experiment}.log",
     benchmark:
         "<benchmarks>/paper_episodes_{experiment}.tsv"
+    wildcard_constraints:
+        experiment="|".join(map(re.escape, EXPERIMENTS)),
     threads: 1
     resources:
         mem_mb=4000,

@@ -12,20 +12,22 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 import yaml
 
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.comparison import Bootstrap
 from clearsched.paper import drawing, judging, targets
 from clearsched.paper.bases import BASES, SCALES, params_of, scenario_name, scenarios_of
 from clearsched.paper.decima_job_sizes import bins_of
 from clearsched.paper.decima_learning import curve_of
 from clearsched.paper.decima_stream import in_system, moving_mean
 from clearsched.paper.decision_times import between_events, faster
-from clearsched.paper.experiments import EXPERIMENTS, names_run
+from clearsched.paper.experiments import EXPERIMENTS, OBJECTIVES, names_run
 from clearsched.paper.experiments import params_of as params_of_experiment
 from clearsched.paper.kinds import PAPER_FIGURES, docs_table, experiments_of, inputs_of, jobs_file
-from clearsched.paper.material import HEADER
+from clearsched.paper.material import HEADER, Runs
 from clearsched.paper.published import CLAIMS, Claim
 from clearsched.paper.running import busy_s, run_experiment
 from clearsched.paper.tables import JOBS, LATENCY
@@ -42,6 +44,7 @@ POLICIES = {
     "fair": "heuristic",
     "weighted_fair": "heuristic",
     "capped_srpt": "heuristic",
+    "stay_and_move": "searched",
     "teacher": "teacher",
     "rule_list": "student",
 }
@@ -64,6 +67,30 @@ def test_the_bases_are_the_published_settings_of_the_scenarios(base: str, scenar
     assert params.teacher.shipped == params.search.shipped == scenario
 
 
+@pytest.mark.parametrize(
+    ("base", "scenario"),
+    [
+        ("objective_jct", "objective-jct"),
+        ("objective_makespan", "objective-makespan"),
+        ("objective_moving", "objective-free-moving"),
+    ],
+)
+def test_the_bases_of_objectives_are_those_of_the_scenarios(base: str, scenario: str) -> None:
+    told = yaml.safe_load((REPOSITORY / "scenarios" / f"{scenario}.yaml").read_text("utf-8"))
+    params = params_of(own("paper"), base).model_dump(mode="json")
+    assert params["traces"]["tpch_spark"]["sizes"] == told["traces"]["tpch_spark"]["sizes"]
+    test = told["workload"].pop("episodes")["test"]
+    assert {key: params["workload"][key] for key in told["workload"]} == told["workload"]
+    assert params["workload"]["episodes"]["test"] == test
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_networks_of_both_rates_meet_the_same_streams(scale: str) -> None:
+    same, other = (params_of(own(scale), name) for name in ("rate_same", "rate_other"))
+    assert same.workload != other.workload
+    assert params_of_experiment(other, "rate_other").workload == params_of_experiment(same, "rate_same").workload
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_base_takes_seed_and_scale_from_the_user(scale: str) -> None:
     found = scenarios_of(own(scale, episodes=5, profiles="somewhere"))
@@ -71,8 +98,11 @@ def test_a_base_takes_seed_and_scale_from_the_user(scale: str) -> None:
     for params in found.values():
         assert params.seed == 3 and params.paper.scale == scale
         assert params.workload.episodes.test == 5
-        assert params.traces.path == ("somewhere" if scale == "paper" else None)
-        assert params.teacher.source == params.search.source == "shipped"
+        published = params.traces.source == "tpch-decima"
+        assert params.traces.path == ("somewhere" if published else None)
+        assert published == (scale == "paper" and "objective" not in params.scenario)
+        taken = params.scenario.endswith(("-batch", "-stream"))
+        assert (params.teacher.source, params.search.source) == (("shipped",) * 2 if taken else ("train", "search"))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -84,7 +114,7 @@ def test_every_experiment_can_be_had(name: str, scale: str) -> None:
     assert params.workload.episodes.test <= base.workload.episodes.test
     before, after = (each.model_dump(mode="json") for each in (base, params))
     before["workload"].pop("episodes"), after["workload"].pop("episodes")
-    assert (before == after) == (name in ("batch", "stream"))
+    assert (before == after) == (name in ("batch", "stream", "rate_same", *OBJECTIVES))
 
 
 def test_a_cluster_of_another_size_keeps_its_load() -> None:
@@ -169,12 +199,12 @@ def test_an_unknown_scale_gets_one_line() -> None:
 
 
 def made_jobs(rng: np.random.Generator, tasks: bool) -> pa.Table:
-    """Six policies, the later the better, on four episodes of nine jobs."""
+    """Seven policies, the later the better, on four episodes of nine jobs."""
     work = rng.uniform(10, 500, 36)
     arrival = np.tile(np.arange(9) * 10.0, 4)
     rows = []
     for place, (policy, kind) in enumerate(POLICIES.items()):
-        jct = work * (1.5 - 0.15 * place) + rng.uniform(0, 1, 36)
+        jct = work * (1.5 - 0.13 * place) + rng.uniform(0, 1, 36)
         for job in range(36):
             rows.append(
                 {
@@ -290,6 +320,20 @@ def test_jobs_in_the_system_by_hand() -> None:
 def test_a_moving_mean_has_fewer_neighbours_at_the_ends() -> None:
     assert moving_mean(np.array([1.0, 2.0, 6.0, 3.0]), 3).tolist() == [1.5, 3.0, pytest.approx(11 / 3), 4.5]
     assert moving_mean(np.array([4.0, 2.0]), 7).tolist() == [3.0, 3.0]
+
+
+def test_differences_between_bases_need_the_same_episodes(results: Path) -> None:
+    bootstrap = Bootstrap(1, 0.95, 200)
+    table, told = read_table(results / jobs_file("rate_same", "smoke"), JOBS)
+    other = read_table(results / jobs_file("rate_other", "smoke"), JOBS)[0]
+    same, apart = Runs(table, told, bootstrap), Runs(other, told, bootstrap)
+    by_hand = 100 * (apart.by_episode("teacher").mean() / same.by_episode("fair").mean() - 1)
+    assert apart.difference_to("teacher", same, "fair").mean == pytest.approx(by_hand)
+    last = same.column("fair", "arrival_s") + same.column("fair", "jct_s")
+    assert same.makespans("fair").tolist() == last.reshape(4, 9).max(axis=1).tolist()
+    later = table.set_column(4, "arrival_s", pa.compute.add(table["arrival_s"], 1.0))
+    with pytest.raises(ClearschedError, match="other episodes"):
+        apart.difference_to("teacher", Runs(later, told, bootstrap), "fair")
 
 
 def test_jobs_are_parted_by_size() -> None:

@@ -13,7 +13,11 @@ rule paper_episodes:
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
         searched=expand("<results>/search/{family}.json", family=FAMILIES),
-        students=expand("<results>/students/{student}.json", student=STUDENTS),
+        students=lambda wildcards: [
+            f"results/{wildcards.scenario}/students/{student}.json"
+            for student in STUDENTS
+            if EXPERIMENTS[wildcards.experiment].students
+        ],
         code=code_of("paper_episodes"),
     output:
         workloads="<results>/paper/{experiment}/workloads.parquet",

@@ -74,8 +74,10 @@ def episodes(
     trace: TraceFile,
     tuned: TunedFile,
     teacher: TeacherFile,
-    student: Students,
     out: OutFolder,
+    student: Annotated[
+        list[Path] | None, typer.Option(help="A student's JSON file; give it once for each student.")
+    ] = None,
     searched: Annotated[
         list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
     ] = None,
@@ -84,7 +86,7 @@ def episodes(
     from clearsched import paper
     from clearsched.params import load_stage
 
-    paper.episodes(load_stage(params, "paper"), experiment, trace, tuned, teacher, student, out, searched or ())
+    paper.episodes(load_stage(params, "paper"), experiment, trace, tuned, teacher, student or (), out, searched or ())
 
 
 @app.command()

@@ -72,6 +72,46 @@ COMMON_SMOKE: dict[str, Any] = {
     "figures": {"dpi": 100},
 }
 
+SMALL_TRAINING: dict[str, Any] = {
+    "search": {"evaluations": 8, "restarts": 2, "episodes": 4, "population": 4},
+    "teacher": {
+        "network": {"embedding": 4, "hidden": 8, "rounds": 2},
+        "clone": {"episodes": 3, "dagger_rounds": 1, "epochs": 1, "batch_size": 64},
+        "improve": {"iterations": 1, "sequences": 2, "rollouts": 2, "epochs": 1, "batch_size": 128},
+    },
+}
+"""A training of seconds, for the scale smoke."""
+
+TRAINING: dict[str, Any] = {"search": {"evaluations": 1000, "restarts": 2}, "teacher": {"seeds": 1}}
+"""At the scale paper: some six CPU minutes a base, and one network each."""
+
+_STREAM: dict[str, Any] = {
+    **CLUSTER,
+    "arrivals": "poisson",
+    "mean_interarrival_s": 25.0,
+    "jobs": 200,
+    "episodes": {"train": 160, "validation": 32, "test": 40},
+}
+
+OTHER_RATE = 75 / 45
+"""How much longer between arrivals than in the test, in table 2 of Decima."""
+
+
+def _objective(name: str, label: str, **workload: Any) -> Base:
+    """As scenarios/objective-*.yaml: batches for one objective or another, with or without a cost of moving."""
+    common = {"arrivals": "batch", "jobs": 20, "executors": 10, "moving_delay_s": 2.0, "episodes": {"test": 100}}
+    jobs = {"tpch_spark": {"sizes": ["0.5g", "1g", "2g", "5g", "10g"]}}
+    smoke = merge(COMMON_SMOKE, {"workload": {"jobs": 6}, **SMALL_TRAINING})
+    return Base(name, label, {"traces": jobs, "workload": common | workload, **TRAINING}, smoke)
+
+
+def _rate(name: str, label: str, times: float) -> Base:
+    """Streams for a network of its own, with so many times as long between arrivals."""
+    workload = _STREAM | {"mean_interarrival_s": 25.0 * times}
+    smoke = merge(COMMON_SMOKE, {"workload": {"jobs": 10, "load": 0.85 / times}, **SMALL_TRAINING})
+    return Base(name, label, {"traces": {"source": "tpch-decima"}, "workload": workload, **TRAINING}, smoke)
+
+
 BASES = Registry(
     "base of the paper's figures",
     (
@@ -96,18 +136,19 @@ BASES = Registry(
             "streams",
             {
                 "traces": {"source": "tpch-decima"},
-                "workload": {
-                    **CLUSTER,
-                    "arrivals": "poisson",
-                    "mean_interarrival_s": 25.0,
-                    "jobs": 200,
-                    "episodes": {"train": 160, "validation": 32, "test": 40},
-                },
+                "workload": _STREAM,
                 **_shipped("decima-b"),
                 "students": STUDENTS,
             },
             merge(COMMON_SMOKE, {"workload": {"jobs": 16, "load": 0.85}, **_shipped("default")}),
         ),
+        _objective("objective_jct", "batches, for the mean JCT", objective="jct_s"),
+        _objective("objective_makespan", "batches, for the makespan", objective="makespan_s"),
+        _objective(
+            "objective_moving", "batches, for the mean JCT, moves are free", objective="jct_s", moving_delay_s=0.0
+        ),
+        _rate("rate_same", "a network trained at the rate of the test", 1.0),
+        _rate("rate_other", "a network trained at another rate", OTHER_RATE),
     ),
 )
 
@@ -141,6 +182,6 @@ def params_of(own: Params, name: str) -> Params:
 
 
 def _profiles(paper: PaperParams, base: Base) -> Values:
-    if base.paper["traces"]["source"] != "tpch-decima":
+    if base.paper["traces"].get("source") != "tpch-decima":
         return {}
     return {"traces": {"path": paper.profiles}}

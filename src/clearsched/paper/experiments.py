@@ -29,6 +29,7 @@ class Experiment(NamedTuple):
     smoke: bool = True  # whether it is run at the scale smoke
     tasks: bool = False  # whether every task is recorded, to tell what jobs really took
     episodes: int = 100_000  # test episodes, at most
+    students: bool = True  # whether the base's students run too: where they matter, for a fit takes long
 
 
 def _as_it_is(params: Params) -> Params:
@@ -63,6 +64,15 @@ def _edge(case: str) -> Callable[[Params], Params | None]:
     return lambda params: params_of_case(params, case)
 
 
+def _rate_of_test(params: Params) -> Params:
+    """The arrivals of the base rate_same, and so its episodes."""
+    own = BASES["rate_same"]
+    given = own.smoke if params.paper.scale == "smoke" else own.paper
+    return _changed(params, {key: given["workload"].get(key, getattr(params.workload, key)) for key in ARRIVALS})
+
+
+ARRIVALS = ("load", "mean_interarrival_s")
+OBJECTIVES = ("objective_jct", "objective_makespan", "objective_moving")
 LOADS = (50, 60, 70, 80, 90, 100, 110, 120)
 SMOKE_LOADS = (50, 80, 120)
 CLUSTERS = {10: 0.2, 100: 2.0}
@@ -96,6 +106,11 @@ def _experiments() -> list[Experiment]:
     )
     found += [
         Experiment(f"edge_{case}", case.replace("_", " "), "stream", _edge(case), case in SMOKE_EDGES) for case in EDGES
+    ]
+    found += [Experiment(name, BASES[name].label, name, _as_it_is, students=False) for name in OBJECTIVES]
+    found += [
+        Experiment("rate_same", "trained at the rate of the test", "rate_same", _as_it_is, students=False),
+        Experiment("rate_other", "trained at another rate", "rate_other", _rate_of_test, students=False),
     ]
     return found
 

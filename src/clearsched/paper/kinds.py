@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clearsched.paper.bases import BASES, scenario_name
-from clearsched.paper.experiments import EDGES, EXPERIMENTS, LOADS, names_run
+from clearsched.paper.experiments import EDGES, EXPERIMENTS, LOADS, OBJECTIVES, names_run
 from clearsched.registry import Registry
 
 ROOM = "clearsched.paper"
@@ -100,6 +100,24 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
             "how fast the network improves in training",
             (),
             (("batch", "teacher/learning_curve.parquet"), ("stream", "teacher/learning_curve.parquet")),
+        ),
+        PaperFigure(
+            "decima_objectives",
+            "policies for the mean JCT and for the makespan, by both",
+            f"{ROOM}.decima_objectives:draw",
+            DECIMA,
+            "fig. 13",
+            "that other objectives, and moves that cost nothing, bring other policies",
+            OBJECTIVES,
+        ),
+        PaperFigure(
+            "decima_rates",
+            "networks trained at the test's arrival rate and at another",
+            f"{ROOM}.decima_rates:draw",
+            DECIMA,
+            "table 2, its first two networks",
+            "a network 28 % below tuned weighted fair at the rate that it was trained on, 15 % above at another",
+            ("rate_same", "rate_other"),
         ),
         PaperFigure(
             "hu_loads",

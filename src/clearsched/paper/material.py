@@ -81,6 +81,27 @@ class Runs:
         found = paired_difference(own, other, rng, self.bootstrap.confidence, self.bootstrap.resamples)
         return found.scaled(100 / float(other.mean()))
 
+    def difference_to(self, policy: str, other: Runs, reference: str) -> Interval:
+        """As `difference`, where the reference is of another base with the same test episodes.
+
+        Raises:
+            ClearschedError: the episodes are not the same.
+        """
+        arrivals = [runs.column(name, "arrival_s") for runs, name in ((self, policy), (other, reference))]
+        if not np.array_equal(*arrivals):
+            raise ClearschedError("the experiments of a figure have other episodes: run them again")
+        rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, "other", reference)
+        own, theirs = self.by_episode(policy), other.by_episode(reference)
+        found = paired_difference(own, theirs, rng, self.bootstrap.confidence, self.bootstrap.resamples)
+        return found.scaled(100 / float(theirs.mean()))
+
+    def makespans(self, policy: str) -> np.ndarray:
+        """float64[episodes]: time of the last completion of each, s."""
+        ends = self.column(policy, "arrival_s") + self.column(policy, "jct_s")
+        found = np.zeros(len(self.by_episode(policy)))
+        np.maximum.at(found, self.column(policy, "episode"), ends)
+        return found
+
     def ratio(self, policy: str, reference: str) -> Interval:
         """How many times the mean JCT of another policy its own is; percentiles over episodes, drawn in pairs."""
         own, other = self.by_episode(policy), self.by_episode(reference)

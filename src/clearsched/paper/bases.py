@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearsched.params import Params, defaults, parse
 from clearsched.params.scenarios import merge
+from clearsched.problems import DEFAULT
 from clearsched.registry import Registry
 
 if TYPE_CHECKING:
     from clearsched.paper.settings import PaperParams
 
-PROBLEM = "dag_jobs"
+PROBLEM = DEFAULT
 """What the papers schedule."""
 
 SCALES = ("smoke", "paper")
@@ -42,7 +43,7 @@ def _shipped(name: str) -> dict[str, Any]:
 CLUSTER = {"executors": 50, "moving_delay_s": 2.0, "warmup_delay_s": 1.0}
 
 STUDENTS = {
-    "names": ["rule_list", "boosted_trees", "pruned_tree", "fair_limit"],
+    "names": [*defaults(PROBLEM).students.names, "pruned_tree", "fair_limit"],
     "refine": {"structures": 1, "rounds": 3, "evaluations": 150},
     "pareto": {
         "kinds": ["pruned_tree", "rule_list"],
@@ -60,7 +61,6 @@ COMMON_SMOKE: dict[str, Any] = {
     "decisions": {"episodes": 4, "held_out": 2},
     "students": {
         "rule_list": {"max_rules": 3, "rescoring": {"trees": 5, "depth": 2}},
-        "boosted_trees": {"trees": 5, "depth": 2},
         "refine": {"rounds": 0, "evaluations": 12, "episodes": 2, "population": 4},
         "limit_tree": {"leaves": 4},
         "dagger_rounds": 0,

@@ -40,7 +40,7 @@ def draw(material: Material) -> style.Drawing:
     period = busiest(runs)
     times = np.linspace(period.begin_s, period.end_s, POINTS)
     rows = rows_of(runs)
-    for name in shown_of(runs.kinds, without=("fifo", "boosted_trees")):
+    for name in shown_of(runs.kinds, without=("fifo",), students=1):
         shown = subject.shown(name, runs.kinds[name])
         arrival, span = _of_episode(runs, name, period.episode)
         there = in_system(arrival, span, times)

@@ -14,13 +14,19 @@ from clearsched.figures.marks import spread
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN = ("fifo", "fair", "weighted_fair", "capped_srpt", "stay_and_move", "teacher", "rule_list", "boosted_trees")
-"""Who is drawn where all policies would be too many."""
+HEURISTICS = ("fifo", "fair", "weighted_fair", "capped_srpt")
+"""Those that are drawn where all policies would be too many."""
+
+STUDENTS = 2
+"""So many of them, the first that were fitted."""
 
 
-def shown_of(policies: Mapping[str, str], without: Sequence[str] = ()) -> list[str]:
-    """Of the policies that were run, those of SHOWN, in its order."""
-    return [name for name in SHOWN if name in policies and name not in without]
+def shown_of(kinds: Mapping[str, str], without: Sequence[str] = (), students: int = STUDENTS) -> list[str]:
+    """Of the policies that were run, by their kinds: a few heuristics, all searched ones, the teacher, some students."""
+    found = [name for name in HEURISTICS if name in kinds]
+    found += [name for kind in ("searched", "teacher") for name, own in kinds.items() if own == kind]
+    found += [name for name, kind in kinds.items() if kind == "student"][:students]
+    return [name for name in found if name not in without]
 
 
 def dots(

@@ -106,7 +106,7 @@ CLAIMS: Registry[Claim] = Registry(
         ),
         Claim(
             "forest_top1", "a forest answers real choices as the scheduler", EXPLANATION, "its experiments",
-            "logs of another scheduler", 0.44, "", "higher", "value", "hu_fidelity", "top1", "boosted_trees",
+            "logs of another scheduler", 0.44, "", "higher", "value", "hu_fidelity", "top1", "pairwise_forest",
             "stage, real choices", why_not="another scheduler, log and features",
         ),
     ),

@@ -22,7 +22,7 @@ STUDENTS = 2
 
 
 def shown_of(kinds: Mapping[str, str], without: Sequence[str] = (), students: int = STUDENTS) -> list[str]:
-    """Of the policies that were run, by their kinds: a few heuristics, all searched ones, the teacher, some students."""
+    """Of the policies that were run, by kind: a few heuristics, all searched ones, the teacher, some students."""
     found = [name for name in HEURISTICS if name in kinds]
     found += [name for kind in ("searched", "teacher") for name, own in kinds.items() if own == kind]
     found += [name for name, kind in kinds.items() if kind == "student"][:students]

@@ -87,8 +87,7 @@ class Runs:
         Raises:
             ClearschedError: the episodes are not the same.
         """
-        arrivals = [runs.column(name, "arrival_s") for runs, name in ((self, policy), (other, reference))]
-        if not np.array_equal(*arrivals):
+        if not np.array_equal(self.column(policy, "arrival_s"), other.column(reference, "arrival_s")):
             raise ClearschedError("the experiments of a figure have other episodes: run them again")
         rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, "other", reference)
         own, theirs = self.by_episode(policy), other.by_episode(reference)

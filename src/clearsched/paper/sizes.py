@@ -34,8 +34,8 @@ def _draw(material: Material, kind: str, axis: str) -> style.Drawing:
     left, right = figure.subplots(1, 2)
     rows = []
     for each in told:
-        ends = (each[f"difference_{end}"] for end in ("percent", "low", "high"))
-        cost = Interval(*ends, standard_error=np.nan, count=0)
+        percent, low, high = (each[f"difference_{end}"] for end in ("percent", "low", "high"))
+        cost = Interval(percent, low, high, np.nan, 0)
         left.errorbar(
             [each["size"]], [cost.mean], yerr=spread(cost.mean, cost.low, cost.high), capsize=2.5, **style.points(shown)
         )

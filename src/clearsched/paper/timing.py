@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ def _timed(network: Any, others: Sequence[Policy], instance: Any, most: int) -> 
             found = [{"policy": network.name, "kind": network.kind, "latency_ms": spent}]
             for policy in others:
                 compiled: Any = policy.compiled  # type: ignore[attr-defined]
-                _, spent = _clocked(lambda compiled=compiled: lockstep.ask(compiled))
+                _, spent = _clocked(partial(lockstep.ask, compiled))
                 found.append({"policy": policy.name, "kind": policy.kind, "latency_ms": spent})
             if decision >= WARM_UP:
                 rows += [told | each for each in found]

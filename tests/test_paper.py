@@ -466,7 +466,8 @@ def test_an_experiment_runs_all_policies_on_the_same_jobs(tmp_path: Path) -> Non
 
 
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the repository's workflow in `folder`."""
+    """Run the repository's workflow in `folder`, with the repository's params.yaml."""
+    (folder / "params.yaml").write_bytes((REPOSITORY / "params.yaml").read_bytes())
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")]
     paths = [str(REPOSITORY / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.run(

@@ -38,8 +38,7 @@ def rows_of(runs: Runs) -> list[list[object]]:
         if name != YARDSTICK
     ]
     rows += [row("ratio", name, runs.kinds[name], "fair", runs.ratio(name, "fair")) for name in runs.means]
-    best = min((name for name, kind in runs.kinds.items() if kind != "heuristic"), key=runs.means.__getitem__)
-    return [*rows, row("best_difference_percent", best, runs.kinds[best], YARDSTICK, runs.difference(best, YARDSTICK))]
+    return rows
 
 
 def _by_episode(runs: Runs) -> list[list[object]]:

@@ -87,8 +87,7 @@ rule paper_latency:
         "<logs>/paper_latency.log",
     benchmark:
         "<benchmarks>/paper_latency.tsv"
-    # Beside another job, times would be those of a busy machine.
-    threads: workflow.cores
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=30,

@@ -27,7 +27,7 @@ def draw_events(material: Material) -> style.Drawing:
     figure = style.new_figure(height_in=3.4)
     axes = figure.subplots()
     shown = material.subject.shown("teacher")
-    distribution(axes, times, shown._replace(label="time to a decision of the network"))
+    distribution(axes, times, shown._replace(label="CPU time to a decision of the network"))
     if len(gaps):
         between = style.Shown("simulated time between scheduling events", shown.look._replace(colour=style.BLACK), "")
         distribution(axes, gaps, between, 0.5)
@@ -58,7 +58,7 @@ def draw_policies(material: Material) -> style.Drawing:
     left, right = figure.subplots(1, 2)
     dots(left, {name: spread_of(v) for name, v in latencies.items()}, kinds, material.subject, "{:.3f}")
     logarithmic(left, subs=(1.0, 3.0))
-    left.set_xlabel(f"ms a decision: mean, {100 * TAIL:g} % of the decisions")
+    left.set_xlabel(f"CPU ms a decision: mean, {100 * TAIL:g} % of the decisions")
     sizes = {name: told["bytes"][name] / 1024 for name in latencies if name in told["bytes"]}
     dots(right, {name: Interval(v, np.nan, np.nan, np.nan, 1) for name, v in sizes.items()}, kinds, material.subject)
     logarithmic(right, subs=(1.0, 3.0))

@@ -27,7 +27,7 @@ LATENCY = pa.schema(
         field("decision", pa.int64(), "", "number of the decision, in order of time"),
         field("time_s", pa.float64(), "s", "simulated time"),
         field("candidates", pa.int64(), "candidates", "that the decision had"),
-        field("latency_ms", pa.float64(), "ms", "time from the question to the answer, one decision at a time"),
+        field("latency_ms", pa.float64(), "CPU ms", "from the question to the answer, one decision at a time"),
     ]
 )
 """Timings: the one table of these that differs from run to run. The metadata tells memory and size of each policy."""

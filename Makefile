@@ -5,6 +5,7 @@ VENV := .venv
 # The commands below come from the environment made here.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
+comma := ,
 SCENARIO = $(shell $(VENV)/bin/clearsched params scenario)
 RESULTS = results/$(SCENARIO)
 PIP_INSTALL = pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
@@ -18,7 +19,7 @@ LOCKED = if ls .snakemake/locks/* >/dev/null 2>&1; then \
 
 .DEFAULT_GOAL := run
 .DELETE_ON_ERROR:
-.PHONY: run report test lint format typecheck audit params sync bench clean clean-all constraints help install install-dev
+.PHONY: run paper report test lint format typecheck audit params sync bench clean clean-all constraints help install install-dev
 
 run: install  ## install, run everything, print the comparison table (default)
 	@snakemake --cores all || { code=$$?; $(LOCKED); exit $$code; }
@@ -30,6 +31,10 @@ run: install  ## install, run everything, print the comparison table (default)
 	@for rules in $(RESULTS)/students/*.txt; do echo "rules       $$rules"; done
 	@echo "figures     $(RESULTS)/figures/"
 	@echo "report      results/report.html"
+
+paper: install  ## the papers' figures and claims at the published settings, a night; goes on where it was; PROFILES=... for a folder
+	@snakemake --cores all paper --config paper='{scale: paper$(if $(PROFILES),$(comma) profiles: $(PROFILES))}' || { code=$$?; $(LOCKED); exit $$code; }
+	@cat results/paper/claims.md
 
 report: install  ## write results/report.html from the results there are
 	@snakemake --report results/report.html --quiet all

@@ -22,6 +22,11 @@ include: "workflow/rules/students_pareto.smk"
 include: "workflow/rules/figures.smk"
 
 
+if PAPER:
+
+    include: "workflow/rules/paper.smk"
+
+
 report: "workflow/report/workflow.rst"
 
 

@@ -51,6 +51,7 @@ FLOORS = (
     ("clearsched.figures",),
     ("clearsched.edge_cases",),
     ("clearsched.pareto",),
+    ("clearsched.paper",),
     ("clearsched.workflow",),
     ("clearsched.doctor",),
     ("clearsched.cli", "clearsched.__main__"),

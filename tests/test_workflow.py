@@ -92,7 +92,7 @@ SEARCHES = {f"search_run_{name}" for name in defaults().search.families}
 FROM_STUDENTS = {*FITS, "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
 FROM_TEACHER = {"teacher_train", "teacher_choose", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
 EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *SEARCHES, *FROM_TEACHER, *OF_TRACE}
-ASKED_FOR = ("edge_cases", "students_pareto")
+ASKED_FOR = ("edge_cases", "students_pareto", "paper")
 BY_DEFAULT = [stage for stage in STAGES if stage not in ASKED_FOR]
 OF_PROFILES = {"figures_draw_dag_gallery", "figures_draw_job_sizes"}
 

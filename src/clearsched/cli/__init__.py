@@ -20,6 +20,7 @@ from clearsched.cli import (
     evaluation,
     figures,
     heuristics,
+    paper,
     params,
     problems,
     search,
@@ -57,6 +58,7 @@ for module in (
     evaluation,
     edge_cases,
     figures,
+    paper,
     shipped,
 ):
     app.add_typer(module.app)

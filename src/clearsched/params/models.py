@@ -16,6 +16,7 @@ from clearsched.edge_cases.settings import EdgeCasesParams
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.figures.settings import FiguresParams
+from clearsched.paper.settings import PaperParams
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.search.settings import SearchParams
 from clearsched.section import Section
@@ -49,6 +50,7 @@ class Params(Section):
     evaluation: EvaluationParams
     edge_cases: EdgeCasesParams
     figures: FiguresParams
+    paper: PaperParams
 
     def __getattr__(self, name: str) -> object:
         """Called for what is not there: a section that the stage did not declare in `STAGES`.

@@ -13,6 +13,7 @@ from clearsched.edge_cases.cases import params_of
 from clearsched.errors import ClearschedError
 from clearsched.figures.kinds import COMPARED, compared_figures, figures_of
 from clearsched.imports import PACKAGE, code_of
+from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Figure
 from clearsched.problems.problem import Problem, objectives
@@ -97,6 +98,8 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
     if rule == "teacher_choose":
         return code_of(["clearsched.teacher:choose", *_of(problem, "measures")])
+    if stage == "paper":
+        return _code_of_paper(rule.removeprefix("paper_"), problem)
     if rule == "students_pareto_compare":
         return code_of(["clearsched.pareto:compare", *_of(problem, *RUNS)])
     if rule == "edge_cases_compare":
@@ -117,7 +120,7 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
 
 def stage_of(rule: str) -> str:
     """The stage that a rule belongs to: its name begins with it."""
-    return next((stage for stage in (*_COMMANDS, "figures", "traces") if rule.startswith(f"{stage}_")), rule)
+    return next((stage for stage in (*_COMMANDS, "figures", "traces", "paper") if rule.startswith(f"{stage}_")), rule)
 
 
 _COMMANDS = {
@@ -129,6 +132,17 @@ _COMMANDS = {
     "evaluation": "clearsched.evaluation:run",
     "edge_cases": "clearsched.edge_cases:run",
 }
+
+
+def _code_of_paper(verb: str, problem: Problem) -> list[Path]:
+    """The files that a rule of the papers' figures runs; `verb`: its name without the stage."""
+    if verb.startswith("figure_"):
+        looks = _of(problem, "measures", "heuristics")
+        draws = PAPER_FIGURES[verb.removeprefix("figure_")].draws
+        return code_of(["clearsched.paper:figure", draws.partition(":")[0], *looks], narrow=True)
+    heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
+    ran = {"claims": [], "episodes": [*heuristics, *_of(problem, *RUNS, "build", "draw", "edge_cases")]}
+    return code_of([f"clearsched.paper:{verb}", *ran.get(verb, _of(problem, *RUNS))])
 
 
 def _drawing(rule: str, figures: Mapping[str, Figure]) -> list[str]:

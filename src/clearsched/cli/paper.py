@@ -1,0 +1,122 @@
+"""`clearsched paper`: the papers' figures and claims, from our own runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearsched.cli.commands import App
+from clearsched.cli.options import (
+    DecisionsFile,
+    OutFile,
+    OutFolder,
+    ParamsFile,
+    TeacherFile,
+    TraceFile,
+    TunedFile,
+    WorkloadsFile,
+)
+
+app = App(name="paper", help="The papers' figures by name, and their claims.", no_args_is_help=True)
+
+Students = Annotated[
+    list[Path], typer.Option("--student", help="A student's JSON file; give it once for each student.")
+]
+
+
+@app.command()
+def figures() -> None:
+    """List the figures, and which figure of which paper each answers."""
+    from clearsched.cli.options import print_table
+    from clearsched.paper.kinds import PAPER_FIGURES
+
+    told = [(each.name, f"{each.label} ({each.paper}, {each.answers})") for each in PAPER_FIGURES.values()]
+    print_table("figures of the papers", told)
+
+
+@app.command()
+def figure(
+    name: Annotated[str, typer.Argument(help="The figure: `clearsched paper figures` lists them.")],
+    params: Annotated[
+        Path | None, typer.Option("--params", help="Params file of a base of the figures; default: params.yaml.")
+    ] = None,
+    scale: Annotated[str | None, typer.Option(help="smoke or paper; default: that of the params.")] = None,
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="Folder to write to; default: results/paper.")] = Path("results/paper"),
+) -> None:
+    """Draw one figure of the papers from what was run."""
+    from clearsched import paper
+    from clearsched.paper.drawing import params_for
+
+    for path in paper.figure(params_for(params, scale), name, results, out):
+        typer.echo(path)
+
+
+@app.command()
+def claims(
+    params: ParamsFile,
+    out: OutFolder,
+    figures: Annotated[Path, typer.Option(help="Folder of the figures' CSVs.")] = Path("results/paper"),
+) -> None:
+    """Judge the papers' claims by the figures' CSVs: claims.md and claims.csv."""
+    from clearsched import paper
+    from clearsched.params import load_stage
+
+    typer.echo(paper.claims(load_stage(params, "paper"), figures, out))
+
+
+@app.command()
+def episodes(
+    experiment: Annotated[str, typer.Argument(help="The experiment (docs/paper.md).")],
+    params: ParamsFile,
+    trace: TraceFile,
+    tuned: TunedFile,
+    teacher: TeacherFile,
+    out: OutFolder,
+    student: Annotated[
+        list[Path] | None, typer.Option(help="A student's JSON file; give it once for each student.")
+    ] = None,
+    searched: Annotated[
+        list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
+    ] = None,
+) -> None:
+    """Run every policy of a base on the episodes of an experiment."""
+    from clearsched import paper
+    from clearsched.params import load_stage
+
+    paper.episodes(load_stage(params, "paper"), experiment, trace, tuned, teacher, student or (), out, searched or ())
+
+
+@app.command()
+def fidelity(
+    params: ParamsFile,
+    trace: TraceFile,
+    workloads: WorkloadsFile,
+    decisions: DecisionsFile,
+    student: Students,
+    out: OutFile,
+) -> None:
+    """Tell how often students answer as the teacher did."""
+    from clearsched import paper
+    from clearsched.params import load_stage
+
+    paper.fidelity(load_stage(params, "paper"), trace, workloads, decisions, student, out)
+
+
+@app.command()
+def latency(
+    params: ParamsFile,
+    trace: TraceFile,
+    workloads: WorkloadsFile,
+    tuned: TunedFile,
+    teacher: TeacherFile,
+    student: Students,
+    out: OutFile,
+) -> None:
+    """Time decisions of network, students and a heuristic, one at a time."""
+    from clearsched import paper
+    from clearsched.params import load_stage
+
+    paper.latency(load_stage(params, "paper"), trace, workloads, tuned, teacher, student, out)

@@ -1,0 +1,187 @@
+"""The scenarios that the papers' figures are made from: policies are tuned, taken or trained once for each.
+
+Each is a scenario of the workflow, made by its rules in results/<scale>-<base>/. At the scale `paper` they are the
+published settings, those of scenarios/ (a test holds the two against each other); at the scale `smoke` the same with
+few and small jobs, which come with the package, and with little effort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clearsched.params import Params, defaults, parse
+from clearsched.params.scenarios import merge
+from clearsched.problems import DEFAULT
+from clearsched.registry import Registry
+
+if TYPE_CHECKING:
+    from clearsched.paper.settings import PaperParams
+
+PROBLEM = DEFAULT
+"""What the papers schedule."""
+
+SCALES = ("smoke", "paper")
+
+Values = Mapping[str, Any]
+
+
+class Base(NamedTuple):
+    """A scenario of the papers."""
+
+    name: str
+    label: str  # of the setting in captions: "20 jobs at time 0 on 50 executors"
+    paper: Values  # what differs from the defaults at the scale paper, as in params.yaml
+    smoke: Values  # what differs from that at the scale smoke
+
+
+def _shipped(name: str) -> dict[str, Any]:
+    """Teacher and searched policies of the package: nothing is trained."""
+    return {source: {"source": "shipped", "shipped": name} for source in ("teacher", "search")}
+
+
+CLUSTER = {"executors": 50, "moving_delay_s": 2.0, "warmup_delay_s": 1.0}
+
+STUDENTS = {
+    "names": [*defaults(PROBLEM).students.names, "pruned_tree", "fair_limit"],
+    "refine": {"structures": 1, "rounds": 3, "evaluations": 150},
+    "pareto": {
+        "kinds": ["pruned_tree", "rule_list"],
+        "sizes": [2, 4, 8, 16, 32, 64],
+    },
+}
+
+COMMON_SMOKE: dict[str, Any] = {
+    "traces": {"source": "tpch-spark", "path": None},
+    "workload": {"executors": 6, "episodes": {"train": 16, "validation": 8, "test": 8}, "mean_interarrival_s": None},
+    "heuristics": {
+        "weighted_fair": {"alpha_min": -1.0, "alpha_max": 1.0, "alpha_step": 0.5},
+        "capped_srpt": {"p": [0.3, 0.5], "m": [1.0, 2.0]},
+    },
+    "decisions": {"episodes": 4, "held_out": 2},
+    "students": {
+        "rule_list": {"max_rules": 3, "rescoring": {"trees": 5, "depth": 2}},
+        "refine": {"rounds": 0, "evaluations": 12, "episodes": 2, "population": 4},
+        "limit_tree": {"leaves": 4},
+        "dagger_rounds": 0,
+        "dagger_episodes": 2,
+        "pareto": {"kinds": ["pruned_tree", "rule_list"], "sizes": [2, 8]},
+    },
+    "evaluation": {"bootstrap": 999},
+    "edge_cases": {"episodes": 4},
+    "figures": {"dpi": 100},
+}
+
+SMALL_TRAINING: dict[str, Any] = {
+    "search": {"evaluations": 8, "restarts": 2, "episodes": 4, "population": 4},
+    "teacher": {
+        "network": {"embedding": 4, "hidden": 8, "rounds": 2},
+        "clone": {"episodes": 3, "dagger_rounds": 1, "epochs": 1, "batch_size": 64},
+        "improve": {"iterations": 1, "sequences": 2, "rollouts": 2, "epochs": 1, "batch_size": 128},
+    },
+}
+"""A training of seconds, for the scale smoke."""
+
+TRAINING: dict[str, Any] = {"search": {"evaluations": 1000, "restarts": 2}, "teacher": {"seeds": 1}}
+"""At the scale paper: some six CPU minutes a base, and one network each."""
+
+_STREAM: dict[str, Any] = {
+    **CLUSTER,
+    "arrivals": "poisson",
+    "mean_interarrival_s": 25.0,
+    "jobs": 200,
+    "episodes": {"train": 160, "validation": 32, "test": 40},
+}
+
+OTHER_RATE = 75 / 45
+"""How much longer between arrivals than in the test, in table 2 of Decima."""
+
+
+def _objective(name: str, label: str, **workload: Any) -> Base:
+    """As scenarios/objective-*.yaml: batches for one objective or another, with or without a cost of moving."""
+    common = {"arrivals": "batch", "jobs": 20, "executors": 10, "moving_delay_s": 2.0, "episodes": {"test": 100}}
+    jobs = {"tpch_spark": {"sizes": ["0.5g", "1g", "2g", "5g", "10g"]}}
+    smoke = merge(COMMON_SMOKE, {"workload": {"jobs": 6}, **SMALL_TRAINING})
+    return Base(name, label, {"traces": jobs, "workload": common | workload, **TRAINING}, smoke)
+
+
+def _rate(name: str, label: str, times: float) -> Base:
+    """Streams for a network of its own, with so many times as long between arrivals."""
+    workload = _STREAM | {"mean_interarrival_s": 25.0 * times}
+    smoke = merge(COMMON_SMOKE, {"workload": {"jobs": 10, "load": 0.85 / times}, **SMALL_TRAINING})
+    return Base(name, label, {"traces": {"source": "tpch-decima"}, "workload": workload, **TRAINING}, smoke)
+
+
+BASES = Registry(
+    "base of the paper's figures",
+    (
+        Base(
+            "batch",
+            "batches",
+            {
+                "traces": {"source": "tpch-decima"},
+                "workload": {
+                    **CLUSTER,
+                    "arrivals": "batch",
+                    "jobs": 20,
+                    "episodes": {"train": 128, "validation": 64, "test": 100},
+                },
+                **_shipped("decima-a"),
+                "students": STUDENTS,
+            },
+            merge(COMMON_SMOKE, {"workload": {"jobs": 8}, **_shipped("default")}),
+        ),
+        Base(
+            "stream",
+            "streams",
+            {
+                "traces": {"source": "tpch-decima"},
+                "workload": _STREAM,
+                **_shipped("decima-b"),
+                "students": STUDENTS,
+            },
+            merge(COMMON_SMOKE, {"workload": {"jobs": 16, "load": 0.85}, **_shipped("default")}),
+        ),
+        _objective("objective_jct", "batches, for the mean JCT", objective="jct_s"),
+        _objective("objective_makespan", "batches, for the makespan", objective="makespan_s"),
+        _objective(
+            "objective_moving", "batches, for the mean JCT, moves are free", objective="jct_s", moving_delay_s=0.0
+        ),
+        _rate("rate_same", "a network trained at the rate of the test", 1.0),
+        _rate("rate_other", "a network trained at another rate", OTHER_RATE),
+    ),
+)
+
+
+def scenario_name(scale: str, base: str) -> str:
+    """The scenario of a base: the name of its folder below results/."""
+    return f"{scale}-{base}"
+
+
+def scenarios_of(own: Params) -> dict[str, Params]:
+    """The params of every base by the name of its scenario; of the user's own params the seed and `paper` hold.
+
+    Raises:
+        ClearschedError: the folder of the profiles is none.
+    """
+    return {scenario_name(own.paper.scale, name): params_of(own, name) for name in BASES}
+
+
+def params_of(own: Params, name: str) -> Params:
+    """The params of a base at the scale of the user's own params."""
+    base, paper = BASES[name], own.paper
+    values = merge(defaults(PROBLEM).model_dump(mode="json"), base.paper)
+    values = merge(values, base.smoke if paper.scale == "smoke" else _profiles(paper, base))
+    if paper.episodes is not None:
+        most = min(paper.episodes, values["workload"]["episodes"]["test"])
+        cases = min(paper.episodes, values["edge_cases"]["episodes"])
+        values = merge(values, {"workload": {"episodes": {"test": most}}, "edge_cases": {"episodes": cases}})
+    scenario = scenario_name(paper.scale, name)
+    values |= {"scenario": scenario, "seed": own.seed, "paper": paper.model_dump(mode="json")}
+    return parse(values, f"base {name} of the paper's figures")
+
+
+def _profiles(paper: PaperParams, base: Base) -> Values:
+    if base.paper["traces"].get("source") != "tpch-decima":
+        return {}
+    return {"traces": {"path": paper.profiles}}

@@ -1,0 +1,206 @@
+"""The papers' figures that are made anew here: a module and an entry each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clearsched.paper.bases import BASES, scenario_name
+from clearsched.paper.experiments import EDGES, EXPERIMENTS, LOADS, OBJECTIVES, names_run
+from clearsched.registry import Registry
+
+ROOM = "clearsched.paper"
+DECIMA = "Decima (Mao et al. 2019)"
+HU = "Hu et al. (2024)"
+METIS = "Metis (Meng et al. 2020)"
+
+
+class PaperFigure(NamedTuple):
+    """A figure of a paper, from our runs."""
+
+    name: str
+    label: str
+    draws: str  # "module:attribute", called with a `material.Material`, gives a `figures.style.Drawing`
+    paper: str
+    answers: str  # which figure or experiment of the paper
+    shows: str  # what the paper shows there, in a clause
+    experiments: tuple[str, ...] = ()  # whose jobs it reads
+    files: tuple[tuple[str, str], ...] = ()  # base, file below its folder: what else it reads
+
+    @property
+    def caption(self) -> str:
+        """In two sentences; the settings and seeds of a drawing stand in the text beside it."""
+        return (
+            f"{self.label[0].upper()}{self.label[1:]}. Answers {self.paper}, {self.answers}, which shows {self.shows}."
+        )
+
+
+PAPER_FIGURES: Registry[PaperFigure] = Registry(
+    "figure of the papers",
+    (
+        PaperFigure(
+            "decima_batch",
+            "mean JCT of all policies on batches",
+            f"{ROOM}.decima_batch:draw",
+            DECIMA,
+            "fig. 9a",
+            "Decima 21 % below tuned weighted fair on batches of 20 TPC-H jobs",
+            ("batch",),
+        ),
+        PaperFigure(
+            "decima_stream",
+            "mean JCT on streams, and a busy period over time",
+            f"{ROOM}.decima_stream:draw",
+            DECIMA,
+            "fig. 9b and 10a, b",
+            "Decima 29 % below tuned weighted fair on a stream of TPC-H jobs, most of it in busy periods",
+            ("stream",),
+        ),
+        PaperFigure(
+            "decima_jct_cdf",
+            "distribution of job completion times on streams",
+            f"{ROOM}.decima_jct_cdf:draw",
+            DECIMA,
+            "fig. 9b",
+            "how the completion times of a stream's jobs are distributed under each policy",
+            ("stream",),
+        ),
+        PaperFigure(
+            "decima_job_sizes",
+            "completion time, executors and work inflation by the size of jobs",
+            f"{ROOM}.decima_job_sizes:draw",
+            DECIMA,
+            "fig. 10c to e",
+            "small jobs done sooner with more executors, and less work wasted",
+            ("stream",),
+        ),
+        PaperFigure(
+            "decima_load",
+            "completion time by the load of the cluster",
+            f"{ROOM}.decima_load:draw",
+            DECIMA,
+            "§7.2 and fig. 14's axis",
+            "that what a learned policy wins grows with the load",
+            tuple(f"load_{load}" for load in LOADS),
+        ),
+        PaperFigure(
+            "decima_generalisation",
+            "policies on clusters and estimates that they were not made for",
+            f"{ROOM}.decima_generalisation:draw",
+            DECIMA,
+            "§7.4",
+            "that a policy holds on clusters of other sizes and without estimates of durations",
+            ("stream", "executors_10", "executors_100", "estimates_none"),
+        ),
+        PaperFigure(
+            "decima_learning",
+            "how the networks learned, over training episodes",
+            f"{ROOM}.decima_learning:draw",
+            DECIMA,
+            "fig. 15a",
+            "how fast the network improves in training",
+            (),
+            (("batch", "teacher/learning_curve.parquet"), ("stream", "teacher/learning_curve.parquet")),
+        ),
+        PaperFigure(
+            "decima_objectives",
+            "policies for the mean JCT and for the makespan, by both",
+            f"{ROOM}.decima_objectives:draw",
+            DECIMA,
+            "fig. 13",
+            "that other objectives, and moves that cost nothing, bring other policies",
+            OBJECTIVES,
+        ),
+        PaperFigure(
+            "decima_rates",
+            "networks trained at the test's arrival rate and at another",
+            f"{ROOM}.decima_rates:draw",
+            DECIMA,
+            "table 2, its first two networks",
+            "a network 28 % below tuned weighted fair at the rate that it was trained on, 15 % above at another",
+            ("rate_same", "rate_other"),
+        ),
+        PaperFigure(
+            "hu_loads",
+            "cost of students, network and heuristics on normal, large and edge-case loads",
+            f"{ROOM}.hu_loads:draw",
+            HU,
+            "the experiments on normal, large and edge-case loads",
+            "that a tree costs about what its network costs on normal loads, and less where heuristics come in",
+            ("stream", *(f"edge_{case}" for case in EDGES)),
+        ),
+        PaperFigure(
+            "hu_fidelity",
+            "fidelity of each student by kind of choice",
+            f"{ROOM}.hu_fidelity:draw",
+            HU,
+            "the fidelity of the distilled trees",
+            "that the students answer nearly always as the network",
+            (),
+            (("stream", "paper/fidelity.parquet"),),
+        ),
+        PaperFigure(
+            "hu_rules",
+            "cost and fidelity by the number of rules",
+            f"{ROOM}.sizes:draw_rules",
+            HU,
+            "cost and fidelity by the size of the tree",
+            "how many rules it takes to schedule as the network does",
+            (),
+            (("batch", "students_pareto/students_pareto.parquet"),),
+        ),
+        PaperFigure(
+            "metis_leaves",
+            "cost and fidelity by the number of leaves",
+            f"{ROOM}.sizes:draw_leaves",
+            METIS,
+            "the sensitivity to the number of leaves",
+            "that a few dozen to some hundred leaves come near the network",
+            (),
+            (("batch", "students_pareto/students_pareto.parquet"),),
+        ),
+        PaperFigure(
+            "decima_latency",
+            "time to a decision against the time between scheduling events",
+            f"{ROOM}.decision_times:draw_events",
+            DECIMA,
+            "fig. 15b",
+            "decisions within 15 ms, some fifty times less than the time between events",
+            (),
+            (("stream", "paper/latency.parquet"),),
+        ),
+        PaperFigure(
+            "metis_latency",
+            "time to a decision and size of the network and of what was distilled from it",
+            f"{ROOM}.decision_times:draw_policies",
+            METIS,
+            "the deployment of its trees",
+            "a tree that decides 27 times as fast as its network, in less memory",
+            (),
+            (("stream", "paper/latency.parquet"),),
+        ),
+    ),
+)
+
+
+def experiments_of(figure: PaperFigure, scale: str) -> list[str]:
+    """The experiments whose jobs a figure reads at a scale."""
+    return names_run(figure.experiments, scale)
+
+
+def jobs_file(experiment: str, scale: str) -> str:
+    """Where an experiment's jobs lie, below results/."""
+    return f"{scenario_name(scale, EXPERIMENTS[experiment].base)}/paper/{experiment}/jobs.parquet"
+
+
+def inputs_of(figure: PaperFigure, scale: str) -> list[str]:
+    """The files below results/ that a figure reads."""
+    jobs = [jobs_file(name, scale) for name in experiments_of(figure, scale)]
+    return [*jobs, *(f"{scenario_name(scale, BASES[base].name)}/{file}" for base, file in figure.files)]
+
+
+def docs_table() -> str:
+    """The figures as the Markdown table of docs/paper.md."""
+    lines = ["| figure | answers | what it shows here | what the paper shows |", "|---|---|---|---|"]
+    for each in PAPER_FIGURES.values():
+        lines.append(f"| `{each.name}` | {each.paper}, {each.answers} | {each.label} | {each.shows} |")
+    return "\n".join(lines)

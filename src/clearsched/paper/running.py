@@ -1,0 +1,97 @@
+"""One experiment: its episodes, and what came of every job under every policy of its base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from clearsched.evaluation.policies import load_policies
+from clearsched.files import provenance, read_json
+from clearsched.paper.experiments import EXPERIMENTS, params_of
+from clearsched.paper.tables import JOBS
+from clearsched.problems import find_problem
+from clearsched.schemas import write_table
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
+    from clearsched.problems.policy import Policy
+
+CHUNK = 16
+"""Episodes whose tasks are held at once: those of a long stream take tens of megabytes each."""
+
+
+def run_experiment(
+    params: Params,
+    name: str,
+    trace: Path,
+    tuned: Path,
+    teacher: Path,
+    students: Sequence[Path],
+    out_dir: Path,
+    searched: Sequence[Path] = (),
+) -> None:
+    """Write `workloads.parquet` and `jobs.parquet` (schema JOBS) to `out_dir`, and other jobs if it has such.
+
+    Policies are as made on the base's own episodes.
+    """
+    from rich.console import Console
+
+    problem, own, experiment = find_problem(params.problem), params_of(params, name), EXPERIMENTS[name]
+    if own.traces != params.traces:
+        trace = out_dir / "trace.parquet"
+        problem.build(own, trace)
+    workloads = out_dir / "workloads.parquet"
+    problem.draw(own, trace, workloads)
+    instance = problem.open(trace, workloads)
+    episodes = instance.split("test")
+    policies = load_policies(problem, params.evaluation, read_json(tuned), teacher, students, searched)
+    parts = []
+    with Console(stderr=True).status("") as status:
+        for policy in policies:
+            status.update(f"experiment {name}: {policy.name}")
+            parts += list(_rows(policy, instance, episodes, experiment.tasks))
+    files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher}
+    files |= {f"students/{path.name}": path for path in students}
+    files |= {f"search/{path.name}": path for path in searched}
+    metadata = provenance(params.paper.model_dump(mode="json"), files) | {
+        "experiment": name,
+        "scale": params.paper.scale,
+        "seed": params.seed,
+        "executors": instance.most,
+        "setting": instance.describe("test", episodes),
+        "source": own.traces.source,
+    }
+    write_table(out_dir / "jobs.parquet", pa.concat_tables(parts).combine_chunks(), JOBS, metadata)
+
+
+def _rows(policy: Policy, instance: Any, episodes: Sequence[Any], tasks: bool) -> Iterator[pa.Table]:
+    """A table an episode, of schema JOBS."""
+    work_ms = instance.profiles.work_ms
+    step = CHUNK if tasks else len(episodes)
+    for begin in range(0, len(episodes), step):
+        chunk = episodes[begin : begin + step]
+        for number, (episode, result) in enumerate(zip(chunk, policy.run(instance, chunk, record=tasks), strict=True)):
+            count = len(episode.profile)
+            columns: list[Any] = [
+                pa.array([policy.name] * count),
+                pa.array([policy.kind] * count),
+                pa.array(np.full(count, begin + number, dtype=np.int32)),
+                pa.array(np.arange(count, dtype=np.int32)),
+                pa.array(np.asarray(result.arrival_ms, dtype=np.float64) / 1000),
+                pa.array(np.asarray(result.jct_s, dtype=np.float64)),
+                pa.array(work_ms[episode.profile] / 1000),
+                pa.array(busy_s(result.tasks, count) if tasks else np.full(count, np.nan), from_pandas=True),
+            ]
+            yield pa.table(columns, schema=JOBS)
+
+
+def busy_s(tasks: np.ndarray, count: int) -> np.ndarray:
+    """float64[J]: executor time that the tasks of each job took, s; `tasks` as `EpisodeResult.tasks`."""
+    from clearsched.problems.dag_jobs.recording.lanes import DURATION_MS, TASK_JOB
+
+    spent: np.ndarray = np.bincount(tasks[:, TASK_JOB], weights=tasks[:, DURATION_MS], minlength=count) / 1000
+    return spent

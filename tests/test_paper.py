@@ -1,0 +1,510 @@
+"""The papers' figures and claims, at toy scale."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pytest
+import yaml
+
+from clearsched.errors import ClearschedError
+from clearsched.evaluation.comparison import Bootstrap
+from clearsched.paper import drawing, judging, targets
+from clearsched.paper.bases import BASES, SCALES, params_of, scenario_name, scenarios_of
+from clearsched.paper.decima_job_sizes import bins_of
+from clearsched.paper.decima_learning import curve_of
+from clearsched.paper.decima_stream import in_system, moving_mean
+from clearsched.paper.decision_times import between_events, faster
+from clearsched.paper.experiments import EXPERIMENTS, OBJECTIVES, names_run
+from clearsched.paper.experiments import params_of as params_of_experiment
+from clearsched.paper.kinds import PAPER_FIGURES, docs_table, experiments_of, inputs_of, jobs_file
+from clearsched.paper.material import HEADER, Runs
+from clearsched.paper.published import CLAIMS, Claim
+from clearsched.paper.running import busy_s, run_experiment
+from clearsched.paper.tables import JOBS, LATENCY
+from clearsched.params import Params, parse
+from clearsched.params.scenarios import merge
+from clearsched.problems import find_problem
+from clearsched.registry import load
+from clearsched.schemas import FIDELITY, LEARNING_CURVE, STUDENTS_PARETO, read_table, write_table
+
+REPOSITORY = Path(__file__).parents[1]
+DOCS = REPOSITORY / "docs" / "paper.md"
+POLICIES = {
+    "fifo": "heuristic",
+    "fair": "heuristic",
+    "weighted_fair": "heuristic",
+    "capped_srpt": "heuristic",
+    "stay_and_move": "searched",
+    "teacher": "teacher",
+    "rule_list": "student",
+}
+
+
+def own(scale: str = "smoke", **paper: object) -> Params:
+    return parse({"problem": "dag_jobs", "seed": 3, "paper": {"scale": scale, **paper}}, "test")
+
+
+# The scenarios and experiments
+
+
+@pytest.mark.parametrize(("base", "scenario"), [("batch", "decima-a"), ("stream", "decima-b")])
+def test_the_bases_are_the_published_settings_of_the_scenarios(base: str, scenario: str) -> None:
+    told = yaml.safe_load((REPOSITORY / "scenarios" / f"{scenario}.yaml").read_text("utf-8"))
+    params = params_of(own("paper"), base)
+    assert params.traces.source == told["traces"]["source"]
+    workload = params.model_dump(mode="json")["workload"]
+    assert {key: workload[key] for key in told["workload"]} == told["workload"]
+    assert params.teacher.shipped == params.search.shipped == scenario
+
+
+@pytest.mark.parametrize(
+    ("base", "scenario"),
+    [
+        ("objective_jct", "objective-jct"),
+        ("objective_makespan", "objective-makespan"),
+        ("objective_moving", "objective-free-moving"),
+    ],
+)
+def test_the_bases_of_objectives_are_those_of_the_scenarios(base: str, scenario: str) -> None:
+    told = yaml.safe_load((REPOSITORY / "scenarios" / f"{scenario}.yaml").read_text("utf-8"))
+    params = params_of(own("paper"), base).model_dump(mode="json")
+    assert params["traces"]["tpch_spark"]["sizes"] == told["traces"]["tpch_spark"]["sizes"]
+    test = told["workload"].pop("episodes")["test"]
+    assert {key: params["workload"][key] for key in told["workload"]} == told["workload"]
+    assert params["workload"]["episodes"]["test"] == test
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_networks_of_both_rates_meet_the_same_streams(scale: str) -> None:
+    same, other = (params_of(own(scale), name) for name in ("rate_same", "rate_other"))
+    assert same.workload != other.workload
+    assert params_of_experiment(other, "rate_other").workload == params_of_experiment(same, "rate_same").workload
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_base_takes_seed_and_scale_from_the_user(scale: str) -> None:
+    found = scenarios_of(own(scale, episodes=5, profiles="somewhere"))
+    assert list(found) == [scenario_name(scale, base) for base in BASES]
+    for params in found.values():
+        assert params.seed == 3 and params.paper.scale == scale
+        assert params.workload.episodes.test == 5
+        published = params.traces.source == "tpch-decima"
+        assert params.traces.path == ("somewhere" if published else None)
+        assert published == (scale == "paper" and "objective" not in params.scenario)
+        taken = params.scenario.endswith(("-batch", "-stream"))
+        assert (params.teacher.source, params.search.source) == (("shipped",) * 2 if taken else ("train", "search"))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_can_be_had(name: str, scale: str) -> None:
+    experiment = EXPERIMENTS[name]
+    base = params_of(own(scale), experiment.base)
+    params = params_of_experiment(base, name)
+    assert params.workload.episodes.test <= base.workload.episodes.test
+    before, after = (each.model_dump(mode="json") for each in (base, params))
+    before["workload"].pop("episodes"), after["workload"].pop("episodes")
+    assert (before == after) == (name in ("batch", "stream", "rate_same", *OBJECTIVES))
+
+
+def test_a_cluster_of_another_size_keeps_its_load() -> None:
+    base = params_of(own("paper"), "stream")
+    small, large = (params_of_experiment(base, f"executors_{count}").workload for count in (10, 100))
+    assert (small.executors, small.mean_interarrival_s) == (10, 125.0)
+    assert (large.executors, large.mean_interarrival_s) == (100, 12.5)
+
+
+def test_an_experiment_of_another_base_is_refused() -> None:
+    with pytest.raises(ClearschedError, match="of the base stream"):
+        params_of_experiment(params_of(own(), "batch"), "load_50")
+
+
+# The registry
+
+
+def test_every_figure_can_be_drawn_by_something_and_reads_what_is_made() -> None:
+    for figure in PAPER_FIGURES.values():
+        assert callable(load(figure.draws))
+        assert all(name in EXPERIMENTS for name in figure.experiments)
+        assert all(base in BASES for base, _ in figure.files)
+        for scale in SCALES:
+            assert inputs_of(figure, scale), figure.name
+    shared = [name for figure in PAPER_FIGURES.values() for name in figure.experiments]
+    assert set(shared) == set(EXPERIMENTS), "an experiment that no figure reads"
+    assert len(set(shared)) < len(shared)
+
+
+def test_the_smoke_scale_runs_fewer_experiments() -> None:
+    loads = PAPER_FIGURES["decima_load"].experiments
+    assert len(names_run(loads, "smoke")) < len(names_run(loads, "paper")) == 8
+
+
+def test_the_docs_tell_of_every_figure_claim_and_experiment() -> None:
+    """After a change: `python -c "from clearsched.paper.kinds import docs_table; print(docs_table())"`."""
+    text = DOCS.read_text("utf-8")
+    assert docs_table() in text
+    for verdict in judging.VERDICTS:
+        assert f"*{verdict}*" in text
+
+
+# What is asked for
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["paper", "paper_claims", "results/paper/decima_batch.svg", "paper_episodes:scenario=smoke-batch,experiment=batch",
+     "results/paper-stream/students/rule_list.json"],
+)  # fmt: skip
+def test_targets_of_the_papers_are_known(word: str) -> None:
+    assert targets.asked(["--cores", "2", word])
+
+
+@pytest.mark.parametrize("word", ["all", "paper={scale: paper}", "results/default/figures/gantt.svg", "newspaper"])
+def test_other_targets_are_left_alone(word: str) -> None:
+    assert not targets.asked(["--config", word])
+
+
+def test_an_unknown_figure_gets_one_line_with_the_nearest() -> None:
+    with pytest.raises(ClearschedError, match=r"unknown figure of the papers 'decima_bach'.*mean decima_batch\?"):
+        targets.check(["results/paper/decima_bach.svg"])
+    targets.check(["paper", "results/paper/claims.md", "results/paper/decima_batch.svg"])
+    with pytest.raises(ClearschedError, match=r"did you mean metis_latency\?"):
+        drawing.draw_figure(own(), "metis_latencies", Path("nowhere"), Path("nowhere"))
+
+
+def test_missing_data_tell_their_target(tmp_path: Path) -> None:
+    with pytest.raises(
+        ClearschedError, match=r"batch/jobs.parquet: was not made yet: snakemake --cores 2 results/paper"
+    ):
+        drawing.draw_figure(own(), "decima_batch", tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_scale_gets_one_line() -> None:
+    with pytest.raises(ClearschedError, match="unknown scale 'large': known are smoke, paper"):
+        drawing.params_for(None, "large")
+
+
+# The figures, from made-up runs
+
+
+def made_jobs(rng: np.random.Generator, tasks: bool) -> pa.Table:
+    """Seven policies, the later the better, on four episodes of nine jobs."""
+    work = rng.uniform(10, 500, 36)
+    arrival = np.tile(np.arange(9) * 10.0, 4)
+    rows = []
+    for place, (policy, kind) in enumerate(POLICIES.items()):
+        jct = work * (1.5 - 0.13 * place) + rng.uniform(0, 1, 36)
+        for job in range(36):
+            rows.append(
+                {
+                    "policy": policy,
+                    "kind": kind,
+                    "episode": job // 9,
+                    "job": job % 9,
+                    "arrival_s": arrival[job],
+                    "jct_s": jct[job],
+                    "work_s": work[job],
+                    "busy_s": work[job] * 1.2 if tasks else None,
+                }
+            )
+    return pa.Table.from_pylist(rows, schema=JOBS)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with made-up data of everything that figures read."""
+    folder, rng = tmp_path_factory.mktemp("results"), np.random.default_rng(1)
+    for name, experiment in EXPERIMENTS.items():
+        told = {"experiment": name, "setting": "4 test episodes of 9 jobs on 6 executors", "source": "tpch-spark"}
+        write_table(folder / jobs_file(name, "smoke"), made_jobs(rng, experiment.tasks), JOBS, told)
+    whole = dict.fromkeys(FIDELITY.names)
+    faithful = [
+        whole | {"policy": policy, "choice": choice, "decisions_of": of, "part": part, "decisions": 7, "trivial": 1,
+                 "top1": share}
+        for policy in ("rule_list", "boosted_trees")
+        for choice, of, part, share in (
+            ("stage", "all", "whole", 0.9), ("stage", "real", "whole", 0.7), ("stage", "all", "group", 0.8),
+            ("limit", "all", "whole", 0.6),
+        )
+    ]  # fmt: skip
+    fidelity = pa.Table.from_pylist(faithful, schema=FIDELITY)
+    write_table(folder / "smoke-stream/paper/fidelity.parquet", fidelity, FIDELITY, {})
+    sized = [
+        dict.fromkeys(STUDENTS_PARETO.names)
+        | {"kind": kind, "by": "", "size": size, "picked": False, "complexity": size, "mean": 20.0,
+           "difference_percent": 8.0 / size, "difference_low": 4.0 / size, "difference_high": 12.0 / size,
+           "worst": 40.0, "top1": 0.9 - 1 / size}
+        for kind in ("rule_list", "pruned_tree")
+        for size in (2, 8, 32)
+    ]  # fmt: skip
+    pareto = pa.Table.from_pylist(sized, schema=STUDENTS_PARETO)
+    write_table(folder / "smoke-batch/students_pareto/students_pareto.parquet", pareto, STUDENTS_PARETO, {})
+    learned = [
+        dict.fromkeys(LEARNING_CURVE.names)
+        | {"phase": phase, "iteration": n, "episodes": 10 * (n + 1), "loss": 1.0, "reference_objective": 20.0,
+           "validation_objective": None if n == 1 else 21.0 - n}
+        for n, phase in enumerate(("clone", "clone", "improve", "improve"))
+    ]  # fmt: skip
+    curve = pa.Table.from_pylist(learned, schema=LEARNING_CURVE)
+    for base in BASES:
+        write_table(folder / scenario_name("smoke", base) / "teacher/learning_curve.parquet", curve, LEARNING_CURVE, {})
+    timed = [
+        {"policy": policy, "kind": kind, "decision": n, "time_s": 0.5 * n, "candidates": 3, "latency_ms": ms + 0.01 * n}
+        for policy, kind, ms in (
+            ("teacher", "teacher", 2.0),
+            ("rule_list", "student", 0.1),
+            ("fair", "heuristic", 0.05),
+        )
+        for n in range(50)
+    ]
+    told = {"bytes": {"teacher": 50_000, "rule_list": 2_000}, "parameters": {"teacher": 12_000}}
+    latency = pa.Table.from_pylist(timed, schema=LATENCY)
+    write_table(folder / "smoke-stream/paper/latency.parquet", latency, LATENCY, told)
+    return folder
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+
+
+@pytest.mark.parametrize("name", PAPER_FIGURES)
+def test_every_figure_is_drawn_with_its_data_and_caption(name: str, results: Path, tmp_path: Path) -> None:
+    params = parse(
+        {"problem": "dag_jobs", "seed": 3, "evaluation": {"bootstrap": 200}, "figures": {"dpi": 50}},
+        "test",
+        whole=False,
+    )
+    svg, png, data, caption = drawing.draw_figure(params, name, results, tmp_path)
+    assert svg.stat().st_size > 5_000 and png.stat().st_size > 2_000
+    rows = read_csv(data)
+    assert rows and tuple(rows[0]) == HEADER, "the page that stands for a figure which could not be drawn"
+    text = caption.read_text("utf-8")
+    figure = PAPER_FIGURES[name]
+    assert figure.answers in text and figure.shows in text and "Scale smoke, seed 3" in text
+    for experiment in experiments_of(figure, "smoke"):
+        assert f"{experiment}: 4 test episodes" in text
+
+
+def test_the_batch_figure_tells_the_paired_difference(results: Path, tmp_path: Path) -> None:
+    params = parse({"problem": "dag_jobs", "evaluation": {"bootstrap": 500}}, "test", whole=False)
+    drawing.draw_figure(params, "decima_batch", results, tmp_path)
+    rows = {(row["panel"], row["policy"]): row for row in read_csv(tmp_path / "decima_batch.csv")}
+    told = rows["difference_percent", "teacher"]
+    means = {policy: float(rows["mean_jct_s", policy]["value"]) for policy in POLICIES}
+    by_hand = 100 * (means["teacher"] / means["weighted_fair"] - 1)
+    assert float(told["value"]) == pytest.approx(by_hand)
+    assert float(told["low"]) < by_hand < float(told["high"]) < 0
+    assert float(rows["ratio", "fifo"]["value"]) == pytest.approx(means["fifo"] / means["fair"])
+    assert ("difference_percent", "weighted_fair") not in rows
+
+
+# What the figures compute
+
+
+def test_jobs_in_the_system_by_hand() -> None:
+    there = in_system(np.array([0.0, 1.0, 5.0]), np.array([2.0, 10.0, 1.0]), np.array([0.0, 1.5, 2.0, 5.5, 6.0, 11.0]))
+    assert there.tolist() == [1, 2, 1, 2, 1, 0]
+
+
+def test_a_moving_mean_has_fewer_neighbours_at_the_ends() -> None:
+    assert moving_mean(np.array([1.0, 2.0, 6.0, 3.0]), 3).tolist() == [1.5, 3.0, pytest.approx(11 / 3), 4.5]
+    assert moving_mean(np.array([4.0, 2.0]), 7).tolist() == [3.0, 3.0]
+
+
+def test_differences_between_bases_need_the_same_episodes(results: Path) -> None:
+    bootstrap = Bootstrap(1, 0.95, 200)
+    table, told = read_table(results / jobs_file("rate_same", "smoke"), JOBS)
+    other = read_table(results / jobs_file("rate_other", "smoke"), JOBS)[0]
+    same, apart = Runs(table, told, bootstrap), Runs(other, told, bootstrap)
+    by_hand = 100 * (apart.by_episode("teacher").mean() / same.by_episode("fair").mean() - 1)
+    assert apart.difference_to("teacher", same, "fair").mean == pytest.approx(by_hand)
+    last = same.column("fair", "arrival_s") + same.column("fair", "jct_s")
+    assert same.makespans("fair").tolist() == last.reshape(4, 9).max(axis=1).tolist()
+    later = table.set_column(4, "arrival_s", pa.compute.add(table["arrival_s"], 1.0))
+    with pytest.raises(ClearschedError, match="other episodes"):
+        apart.difference_to("teacher", Runs(later, told, bootstrap), "fair")
+
+
+def test_jobs_are_parted_by_size() -> None:
+    assert bins_of(np.arange(12.0)).tolist() == [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5] or np.all(
+        np.diff(bins_of(np.arange(12.0))) >= 0
+    )
+    assert bins_of(np.full(5, 3.0)).tolist() == [0] * 5
+
+
+def test_the_time_that_tasks_took_is_summed_by_job() -> None:
+    tasks = np.array([[0, 1000, 1, 0, 0], [5, 500, 0, 0, 0], [9, 250, 1, 1, 0]])
+    assert busy_s(tasks, 3).tolist() == [0.5, 1.25, 0.0]
+
+
+def test_a_learning_curve_is_told_relative_to_what_was_cloned() -> None:
+    rows = [
+        dict.fromkeys(LEARNING_CURVE.names)
+        | {"phase": "clone", "iteration": 0, "episodes": n, "loss": 0.0, "reference_objective": 20.0,
+           "validation_objective": value}
+        for n, value in ((4, 22.0), (8, None), (12, 19.0))
+    ]  # fmt: skip
+    episodes, percent = curve_of(pa.Table.from_pylist(rows, schema=LEARNING_CURVE))
+    assert episodes.tolist() == [4, 12]
+    assert percent == pytest.approx([10.0, -5.0])
+
+
+def test_decisions_of_one_moment_are_one_event() -> None:
+    rows = [
+        {"policy": "teacher", "kind": "teacher", "decision": n, "time_s": at, "candidates": 1, "latency_ms": 1.0}
+        for n, at in enumerate((0.0, 0.0, 2.0, 5.0))
+    ]
+    assert between_events(pa.Table.from_pylist(rows, schema=LATENCY)).tolist() == [2.0, 3.0]
+    told = faster(np.full(9, 27.0), np.full(9, 1.0))
+    assert (told.mean, told.low, told.high) == (27.0, 27.0, 27.0)
+
+
+# Claims
+
+
+def claim(**changes: object) -> Claim:
+    fixed = {"name": "c", "label": "c", "paper": "p", "source": "s", "setting": "t", "published": -21.0, "unit": "%"}
+    return Claim(**{**fixed, "better": "lower", **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "ours", "scale", "verdict"),
+    [
+        ({}, (-20.0, -22.0, -18.0), "paper", "reproduced"),
+        ({}, (-25.0, -27.0, -23.0), "paper", "exceeded"),
+        ({}, (-15.0, -17.0, -13.0), "paper", "not reached"),
+        ({"better": "higher", "published": 2.5}, (3.0, 2.8, 3.2), "paper", "exceeded"),
+        ({"better": "higher", "published": 2.5}, (2.2, 2.1, 2.4), "paper", "not reached"),
+        ({"better": "higher", "published": 2.5}, (2.4, 2.2, 2.5), "paper", "reproduced"),
+        ({"form": "at_most", "published": 15.0}, (3.0, 1.0, 14.0), "paper", "reproduced"),
+        ({"form": "at_most", "published": 15.0}, (3.0, 1.0, 16.0), "paper", "not reached"),
+        ({"form": "at_least", "published": 15.0}, (20.0, 15.0, 26.0), "paper", "reproduced"),
+        ({"form": "at_least", "published": 15.0}, (20.0, 14.0, 26.0), "paper", "not reached"),
+        ({}, (-20.0, -22.0, -18.0), "smoke", "no verdict"),
+        ({}, (-20.0, None, None), "paper", "not comparable"),
+        ({}, None, "paper", "not comparable"),
+        ({"why_not": "another trace"}, (-20.0, -22.0, -18.0), "paper", "not comparable"),
+        ({"published": float("nan")}, (-20.0, -22.0, -18.0), "paper", "not comparable"),
+    ],
+)
+def test_verdicts_by_hand(changes: dict[str, object], ours: tuple | None, scale: str, verdict: str) -> None:
+    told = None if ours is None else judging.Ours(*ours, "teacher")
+    assert judging.judge(claim(**changes), told, scale) == verdict
+
+
+def test_every_claim_names_a_figure_or_says_why_not() -> None:
+    for each in CLAIMS.values():
+        assert each.figure in PAPER_FIGURES if each.figure else each.why_not, each.name
+
+
+def test_claims_are_read_from_the_figures(results: Path, tmp_path: Path) -> None:
+    params = parse({"problem": "dag_jobs", "evaluation": {"bootstrap": 200}}, "test", whole=False)
+    with pytest.raises(ClearschedError, match=r"was not made yet: snakemake --cores 2 results/paper/.*svg makes it"):
+        judging.judge_all(params, tmp_path, tmp_path)
+    for name in judging.figures_claimed():
+        drawing.draw_figure(params, name, results, tmp_path)
+    text = judging.judge_all(params, tmp_path, tmp_path)
+    rows = {row["claim"]: row for row in read_csv(tmp_path / "claims.csv")}
+    assert len(rows) == len(CLAIMS)
+    assert "Scale smoke, seed 1" in text and "no verdict: smoke" in text
+    fifo = rows["FIFO's mean JCT next to fair's, batches"]
+    ratio = next(
+        row for row in read_csv(tmp_path / "decima_batch.csv") if (row["panel"], row["policy"]) == ("ratio", "fifo")
+    )
+    assert (fifo["ours"], fifo["low"], fifo["verdict"]) == (ratio["value"], ratio["low"], "no verdict")
+    large = params.model_copy(update={"paper": own("paper").paper})
+    judging.judge_all(large, tmp_path, tmp_path)
+    judged = {row["claim"]: row["verdict"] for row in read_csv(tmp_path / "claims.csv")}
+    assert judged["time to a decision of the network"] == "reproduced"
+    assert set(judged.values()) <= set(judging.VERDICTS) - {"no verdict"}
+
+
+# One experiment, for real
+
+
+def test_an_experiment_runs_all_policies_on_the_same_jobs(tmp_path: Path) -> None:
+    params = params_of(own(episodes=2), "stream")
+    tiny = {"jobs": 3, "episodes": {"train": 1, "validation": 1, "test": 2}}
+    params = parse(
+        merge(params.model_dump(mode="json"), {"workload": tiny, "evaluation": {"policies": ["fair", "fifo"]}}),
+        "test",
+        whole=False,
+    )
+    problem = find_problem("dag_jobs")
+    trace, tuned = tmp_path / "trace.parquet", tmp_path / "tuned.json"
+    problem.build(params, trace)
+    tuned.write_text('{"best": "fair"}', "utf-8")
+    teacher = tmp_path / "teacher.safetensors"
+    teacher.write_bytes(b"not read: no policy of it is asked for")
+    run_experiment(params, "stream", trace, tuned, teacher, (), tmp_path / "out")
+    table, told = read_table(tmp_path / "out" / "jobs.parquet", JOBS)
+    assert told["experiment"] == "stream" and told["executors"] == 6
+    rows = table.to_pylist()
+    assert len(rows) == 2 * 2 * 3
+    by_policy = {name: [row for row in rows if row["policy"] == name] for name in ("fair", "fifo")}
+    for fair, fifo in zip(*by_policy.values(), strict=True):
+        assert (fair["episode"], fair["job"], fair["arrival_s"], fair["work_s"]) == (
+            fifo["episode"], fifo["job"], fifo["arrival_s"], fifo["work_s"],
+        )  # fmt: skip
+        # A job cannot be done sooner than its tasks take on all executors.
+        assert fair["busy_s"] > 0 and fair["jct_s"] >= fair["busy_s"] / 6
+    assert re.fullmatch(r"2 test episodes of 3 jobs on 6 executors", told["setting"])
+
+
+# Through Snakemake
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the repository's workflow in `folder`, with the repository's params.yaml."""
+    (folder / "params.yaml").write_bytes((REPOSITORY / "params.yaml").read_bytes())
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")]
+    paths = [str(REPOSITORY / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.run(
+        [*command, "--directory", str(folder), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+
+
+def test_an_unknown_figure_is_one_line_from_snakemake(tmp_path: Path) -> None:
+    answer = snakemake(tmp_path, "--cores", "1", "results/paper/decima_bach.svg")
+    assert answer.returncode == 2
+    lines = [line for line in answer.stderr.splitlines() if line.startswith("clearsched:")]
+    assert len(lines) == 1 and lines[0].endswith("did you mean decima_batch?")
+    assert "Traceback" not in answer.stderr
+
+
+def test_one_figure_needs_its_own_runs_alone_and_each_once(tmp_path: Path) -> None:
+    answer = snakemake(tmp_path, "--dry-run", "--cores", "1", "results/paper/decima_load.svg")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    table = (answer.stdout + answer.stderr).split("Job stats:")[1].split("total")[0]
+    planned = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+    assert planned["paper_episodes"] == len(experiments_of(PAPER_FIGURES["decima_load"], "smoke")) == 3
+    assert planned["teacher_train"] == planned["traces_build"] == planned["paper_figure_decima_load"] == 1
+    assert not any("fidelity" in rule or "pareto" in rule for rule in planned)
+
+
+@pytest.mark.workflow
+def test_all_figures_and_claims_at_the_scale_smoke(tmp_path: Path) -> None:
+    answer = snakemake(tmp_path, "--cores", "2", "paper")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    made = tmp_path / "results" / "paper"
+    for name in PAPER_FIGURES:
+        assert tuple(read_csv(made / f"{name}.csv")[0]) == HEADER, f"{name}: a page in place of the figure"
+    judged = {row["verdict"] for row in read_csv(made / "claims.csv")}
+    assert judged == {"no verdict", "not comparable"}
+    again = snakemake(tmp_path, "--dry-run", "--cores", "2", "paper")
+    assert "Nothing to be done" in again.stdout + again.stderr

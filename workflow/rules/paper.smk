@@ -1,0 +1,175 @@
+# The papers' figures and claims: the bases are scenarios of the other rules, and experiments change their episodes.
+# Asked for by name alone, `snakemake paper`; see PAPER in params.smk. Not part of the default run.
+
+PAPER_SCALE = PARAMS.paper.scale
+PAPER_PARAMS = f"results/{PARAMS.scenario}/params/paper.json"
+
+
+rule paper_episodes:
+    input:
+        params="<results>/params/paper.json",
+        trace="<results>/traces/trace.parquet",
+        tuned="<results>/heuristics/tuned.json",
+        teacher="<results>/teacher/teacher.safetensors",
+        settings="<results>/teacher/teacher.json",
+        searched=expand("<results>/search/{family}.json", family=FAMILIES),
+        students=lambda wildcards: [
+            f"results/{wildcards.scenario}/students/{student}.json"
+            for student in STUDENTS
+            if EXPERIMENTS[wildcards.experiment].students
+        ],
+        code=code_of("paper_episodes"),
+    output:
+        workloads="<results>/paper/{experiment}/workloads.parquet",
+        jobs="<results>/paper/{experiment}/jobs.parquet",
+    log:
+        "<logs>/paper_episodes_{experiment}.log",
+    benchmark:
+        "<benchmarks>/paper_episodes_{experiment}.tsv"
+    wildcard_constraints:
+        experiment="|".join(map(re.escape, EXPERIMENTS)),
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        students=lambda wildcards, input: [part for path in input.students for part in ("--student", path)],
+        searched=lambda wildcards, input: [part for path in input.searched for part in ("--searched", path)],
+        folder=lambda wildcards, output: Path(output.jobs).parent,
+    message:
+        "all policies on {wildcards.experiment}"
+    shell:
+        "clearsched paper episodes {wildcards.experiment} --params {input.params:q} --trace {input.trace:q}"
+        " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.searched:q} {params.students:q}"
+        " --out {params.folder:q} > {log:q} 2>&1"
+
+
+rule paper_fidelity:
+    input:
+        params="<results>/params/paper.json",
+        trace="<results>/traces/trace.parquet",
+        workloads="<results>/traces/workloads.parquet",
+        decisions="<results>/decisions/decisions.parquet",
+        students=expand("<results>/students/{student}.json", student=STUDENTS),
+        code=code_of("paper_fidelity"),
+    output:
+        "<results>/paper/fidelity.parquet",
+    log:
+        "<logs>/paper_fidelity.log",
+    benchmark:
+        "<benchmarks>/paper_fidelity.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        students=lambda wildcards, input: [part for path in input.students for part in ("--student", path)],
+    message:
+        "fidelity of the students"
+    shell:
+        "clearsched paper fidelity --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
+        " --decisions {input.decisions:q} {params.students:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule paper_latency:
+    input:
+        params="<results>/params/paper.json",
+        trace="<results>/traces/trace.parquet",
+        workloads="<results>/traces/workloads.parquet",
+        tuned="<results>/heuristics/tuned.json",
+        teacher="<results>/teacher/teacher.safetensors",
+        settings="<results>/teacher/teacher.json",
+        students=expand("<results>/students/{student}.json", student=STUDENTS),
+        code=code_of("paper_latency"),
+    output:
+        "<results>/paper/latency.parquet",
+    log:
+        "<logs>/paper_latency.log",
+    benchmark:
+        "<benchmarks>/paper_latency.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        students=lambda wildcards, input: [part for path in input.students for part in ("--student", path)],
+    message:
+        "times to a decision"
+    shell:
+        "clearsched paper latency --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
+        " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.students:q} --out {output:q} > {log:q} 2>&1"
+
+
+for PAPER_FIGURE, PAPER_ENTRY in PAPER_FIGURES.items():
+
+    rule:
+        name:
+            f"paper_figure_{PAPER_FIGURE}"
+        input:
+            params=PAPER_PARAMS,
+            results=[f"results/{file}" for file in paper_inputs_of(PAPER_ENTRY, PAPER_SCALE)],
+            code=code_of(f"paper_figure_{PAPER_FIGURE}"),
+        output:
+            svg=report(
+                f"results/paper/{PAPER_FIGURE}.svg",
+                caption="../report/paper.rst",
+                category="Papers",
+                labels={"figure": PAPER_FIGURE.replace("_", " ")},
+            ),
+            png=f"results/paper/{PAPER_FIGURE}.png",
+            csv=f"results/paper/{PAPER_FIGURE}.csv",
+            caption=f"results/paper/{PAPER_FIGURE}.txt",
+        log:
+            f"results/paper/logs/{PAPER_FIGURE}.log",
+        benchmark:
+            f"results/paper/benchmarks/{PAPER_FIGURE}.tsv"
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=10,
+        params:
+            figure=PAPER_FIGURE,
+            caption=f"{PAPER_ENTRY.caption} Scale {PAPER_SCALE}.",
+            folder=lambda wildcards, output: Path(output.svg).parent,
+        message:
+            "figure {params.figure} of the papers"
+        shell:
+            "clearsched paper figure {params.figure} --params {input.params:q} --results results"
+            " --out {params.folder:q} > {log:q} 2>&1"
+
+
+rule paper_claims:
+    input:
+        params=PAPER_PARAMS,
+        figures=[f"results/paper/{figure}.csv" for figure in figures_claimed()],
+        code=code_of("paper_claims"),
+    output:
+        table=report(
+            "results/paper/claims.md",
+            caption="../report/claims.rst",
+            category="Papers",
+            labels={"figure": "claims"},
+        ),
+        csv="results/paper/claims.csv",
+    log:
+        "results/paper/logs/claims.log",
+    benchmark:
+        "results/paper/benchmarks/claims.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        folder=lambda wildcards, output: Path(output.table).parent,
+    message:
+        "claims of the papers"
+    shell:
+        "clearsched paper claims --params {input.params:q} --figures {params.folder:q} --out {params.folder:q}"
+        " > {log:q} 2>&1"
+
+
+rule paper:
+    input:
+        [f"results/paper/{figure}.svg" for figure in PAPER_FIGURES],
+        "results/paper/claims.md",
+    localrule: True

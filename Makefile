@@ -30,6 +30,7 @@ run: install  ## install, run everything, print the comparison table (default)
 	@for rules in $(RESULTS)/students/*.txt; do echo "rules       $$rules"; done
 	@echo "figures     $(RESULTS)/figures/"
 	@echo "report      results/report.html"
+	@echo "page        results/report/index.html"
 
 report: install  ## write results/report.html from the results there are
 	@snakemake --report results/report.html --quiet all

@@ -51,6 +51,7 @@ FLOORS = (
     ("clearsched.figures",),
     ("clearsched.edge_cases",),
     ("clearsched.pareto",),
+    ("clearsched.report",),
     ("clearsched.workflow",),
     ("clearsched.cli", "clearsched.__main__"),
 )

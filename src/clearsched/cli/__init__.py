@@ -21,6 +21,7 @@ from clearsched.cli import (
     heuristics,
     params,
     problems,
+    report,
     search,
     shipped,
     simulate,
@@ -55,6 +56,7 @@ for module in (
     evaluation,
     edge_cases,
     figures,
+    report,
     shipped,
 ):
     app.add_typer(module.app)

@@ -1,0 +1,23 @@
+"""What a user may choose of the interactive page: the section `report` of params.yaml."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from clearsched.section import Section
+
+
+class ReportParams(Section):
+    """The interactive page, results/report/index.html."""
+
+    episode: int = Field(0, ge=0, le=999_999, description="test episode whose decisions the page steps through, from 0")
+    decisions: int = Field(
+        400, ge=0, le=100_000, description="its decisions that are shown, from the start, of each policy; 0: none"
+    )
+    explained: int = Field(
+        60,
+        ge=0,
+        le=100_000,
+        description="of them, those for which the page says what the smallest change is that flips each student's "
+        "answer: those in which students differ from the teacher first",
+    )

@@ -39,7 +39,7 @@ def collect(
         list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
     ] = None,
 ) -> None:
-    """Write what the page tells of a scenario beyond its result files: the worth of rules, the decisions of an episode."""
+    """Write what the page tells beside the result files: the worth of each rule, the decisions of one episode."""
     from clearsched import report
     from clearsched.params import load_stage
 

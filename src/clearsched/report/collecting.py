@@ -56,7 +56,8 @@ def collect(
         "rules": [rules_of(policy, logged, most, bench) for policy in scored],
         "explorer": _explored(params, problem, instance, policies, expert, logged),
     }
-    files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
+    files = {"trace": trace, "workloads": workloads, "tuned": tuned, "decisions": decisions}
+    files |= {"teacher": teacher} if teacher.is_file() else {}  # else the name of a heuristic in its place
     files |= {f"students/{path.name}": path for path in students} | {f"search/{path.name}": path for path in searched}
     content["provenance"] = provenance(params.report.model_dump(mode="json"), files)
     write_json(out, content)

@@ -118,8 +118,8 @@ def _meaning(rows: Sequence[Row], subject: Subject, objective: Measure, setting:
         told += f"{by} {escape(_label(subject, base))}, the strongest heuristic on the validation episodes: {says}"
     return (
         f"{told}. All policies meet the same episodes, so it is the paired difference that tells two of them apart, "
-        "not whether their own intervals overlap. Trained anew, a policy is another one: what holds over training seeds "
-        "too is in the sentences below the table."
+        "not whether their own intervals overlap. Trained anew, a policy is another one: what holds over training "
+        "seeds too is in the sentences below the table."
     )
 
 

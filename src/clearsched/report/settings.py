@@ -15,9 +15,9 @@ class ReportParams(Section):
         400, ge=0, le=100_000, description="its decisions that are shown, from the start, of each policy; 0: none"
     )
     explained: int = Field(
-        60,
+        16,
         ge=0,
         le=100_000,
-        description="of them, those for which the page says what the smallest change is that flips each student's "
-        "answer: those in which students differ from the teacher first",
+        description="of them, along the schedule of each policy that scores, those that are accounted for in words, "
+        "with the smallest change that flips each answer: those in which a student and the teacher differ first",
     )

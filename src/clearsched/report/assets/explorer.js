@@ -227,7 +227,7 @@ function sharedFacts(view) {
   const items = shared.map((feature) =>
     make("li", { title: feature.meaning }, `${feature.name} ${withUnit(valueAt(view, feature.name, 0), feature.unit)}`),
   );
-  return items.length ? make("ul", { class: "facts", "aria-label": "What all candidates share" }, ...items) : null;
+  return make("ul", { class: "facts", "aria-label": "What all candidates share", hidden: !items.length }, ...items);
 }
 
 function heading(names) {

@@ -64,7 +64,7 @@ def results_of(root: Path, problem_name: str, student: str = "hand") -> Path:
     else:
         problem.build(params, trace)
     problem.draw(params, trace, workloads)
-    write_json(folder / "heuristics/tuned.json", {"best": heuristics[0]})
+    write_json(folder / "heuristics/tuned.json", {"problem": problem_name, "best": heuristics[0]})
     write_json(
         folder / "students/rule_list.json",
         {"name": student, "kind": "student", "problem": problem_name} | STUDENTS_BY_HAND[problem_name],

@@ -11,7 +11,8 @@ from clearsched.decisions.choices import Choices
 from clearsched.decisions.experts import load_expert
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.policies import load_policies
-from clearsched.files import provenance, read_json, write_json
+from clearsched.files import provenance, write_json
+from clearsched.heuristics.tuning import read_tuned
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Instance, Problem
 from clearsched.reading.files import SPLIT, read_log
@@ -42,7 +43,7 @@ def collect(
     """See `clearsched.report.collect`."""
     problem = find_problem(params.problem)
     instance = problem.open(trace, workloads)
-    policies = load_policies(problem, params.evaluation, read_json(tuned), teacher, students, searched)
+    policies = load_policies(problem, params.evaluation, read_tuned(tuned, problem), teacher, students, searched)
     scored = [policy for policy in policies if isinstance(policy, ScoredPolicy)]
     logged, most = read_log(scored[0], decisions, SPLIT) if scored else ({}, 0)
     bench = Bench(instance, instance.split(SPLIT), params.evaluation.confidence)
@@ -110,6 +111,7 @@ def _explorer(
         "episode": settings.episode,
         "expert": expert.name,
         "longest": longest,
+        "kinds": {policy.name: policy.kind for policy in runs},
         "clauses": {policy.name: clauses_of(policy) for policy in scored},
         "words": {policy.name: policy.scorers[rank.name].clause for policy in scored},
         "used": {policy.name: list(policy.scorers[rank.name].used) for policy in scored},

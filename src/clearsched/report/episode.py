@@ -51,12 +51,12 @@ def record(
             weighed = expert.weigh(lockstep, observation, [generators[lane] for lane in lanes.tolist()])
             found = [weighed.answers if p.name == expert.name else lockstep.ask(p.compiled) for p in policies]
             if (asked[lanes] < most).any():
-                rows, times_s = rows_of(observation, weighed), lockstep.time_s.tolist()
+                rows, times_s, levels = rows_of(observation, weighed), lockstep.time_s.tolist(), observation.levels
+                told = {p.name: _told(observation, levels, each) for p, each in zip(policies, found, strict=True)}
                 for b, lane in enumerate(lanes.tolist()):
                     if asked[lane] < most:
                         decision = Decision("test", 0, int(asked[lane]), times_s[b], *rows[b])
-                        told = {p.name: _told(observation, b, each) for p, each in zip(policies, found, strict=True)}
-                        kept[lane].append((decision, told))
+                        kept[lane].append((decision, {name: (row[b], level[b]) for name, (row, level) in told.items()}))
             asked[lanes] += 1
             lockstep.answer(_own(found, lanes))
     outcomes = lockstep.results()
@@ -74,16 +74,18 @@ def _own(found: Sequence[Answers], lanes: np.ndarray) -> Answers:
     return Answers(candidate, level)
 
 
-def _told(observation: Any, b: int, answers: Answers) -> tuple[int, int]:
-    """What a policy answers decision b: the row of the decision, and the level as far as it is allowed."""
-    start, end = observation.candidate_start[b : b + 2].tolist()
-    candidate = int(answers.candidate[b])
-    if candidate == NONE:
-        return (end - start if observation.none_allowed[b] else NONE), 0
-    if not observation.levels.shape[1]:
-        return candidate, 0
-    first, last = observation.levels[start + candidate].tolist()
-    return candidate, min(max(int(answers.level[b]), first), last)
+def _told(observation: Any, levels: np.ndarray, answers: Answers) -> tuple[list[int], list[int]]:
+    """What a policy answers each decision: the row of the decision, and the level as far as it is allowed.
+
+    `levels`: those of the observation, which may take a while to ask for.
+    """
+    named, starts = answers.candidate != NONE, observation.candidate_start
+    none = np.where(observation.none_allowed, np.diff(starts), NONE)
+    rows = np.where(named, answers.candidate, none)
+    if not levels.shape[1]:
+        return rows.tolist(), [0] * len(rows)
+    first, last = levels[starts[:-1] + np.where(named, answers.candidate, 0)].T
+    return rows.tolist(), np.where(named, np.clip(answers.level, first, last), 0).tolist()
 
 
 def _schedule(

@@ -20,14 +20,15 @@ def columns(values: np.ndarray, digits: int = DIGITS) -> list[Any]:
     if values.dtype.kind in "iub":
         listed: list[Any] = values.astype(np.int64).tolist()
         return listed
-    return [_short(value, digits) for value in values.astype(np.float64).tolist()]
-
-
-def _short(value: float, digits: int) -> float | int | None:
-    if not np.isfinite(value):
-        return None
-    told = float(f"{value:.{digits}g}")
-    return int(told) if told.is_integer() and abs(told) < 1e15 else told
+    given = values.astype(np.float64)
+    finite = np.isfinite(given)
+    size = np.abs(np.where(finite & (given != 0), given, 1.0))
+    places = np.clip(
+        digits - 1 - np.floor(np.log10(size)), -22, 22
+    )  # after the point; powers of ten up to 22 are exact
+    scale = 10.0 ** np.abs(places)
+    told = np.where(places >= 0, np.rint(given * scale) / scale, np.rint(given / scale) * scale)
+    return [value if known else None for value, known in zip(told.tolist(), finite.tolist(), strict=True)]
 
 
 def compact(value: Any) -> str:

@@ -157,7 +157,7 @@ def _explorer(scenario: Scenario) -> str:
     policies = [
         {"name": name, "label": shown.label, "kind": shown.kind, "colour": shown.look.colour}
         for name in data["schedules"]
-        for shown in [scenario.subject.shown(name)]
+        for shown in [scenario.subject.shown(name, data["kinds"][name])]
     ]
     index = {key: value for key, value in data.items() if key != "schedules"}
     index |= {
@@ -185,10 +185,11 @@ def _schedules(scenarios: Sequence[Scenario], room: int) -> list[str]:
     kinds = ("teacher", "student", "searched", "heuristic")
     blocks: list[tuple[int, str]] = []
     for scenario in scenarios:
-        for name, packed in scenario.collected["explorer"].get("schedules", {}).items():
+        data = scenario.collected["explorer"]
+        for name, packed in data.get("schedules", {}).items():
             identifier = escape(f"{_id(scenario.name, 'schedule')}-{name}", quote=True)
             block = f'<script type="application/gzip-base64" id="{identifier}">{packed}</script>\n'
-            blocks.append((kinds.index(scenario.subject.shown(name).kind), block))
+            blocks.append((kinds.index(data["kinds"][name]), block))
     fitting = []
     for _, block in sorted(blocks, key=lambda each: each[0]):
         if len(block) <= room:

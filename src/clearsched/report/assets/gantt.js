@@ -24,7 +24,7 @@ export function showSchedule(chart, schedule, label, objective, last) {
   if (chart.data === null) return;
   chart.title.textContent = `${label}: ${objective.short} ${shortNumber(schedule.objective)} ${objective.unit}`.trim();
   const { row, rows, whose, note } = chart.data;
-  const count = chart.data.completion.length;
+  const count = chart.data.completion_s.length;
   chart.canvas.setAttribute(
     "aria-label",
     `Gantt chart of ${label}: ${count} ${whose}s on ${rows} rows, one ${row} each, over ${shortNumber(last)} s. ` +

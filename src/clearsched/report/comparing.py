@@ -179,10 +179,10 @@ def _shown(row: Row, objective: Measure) -> Cell:
 
 
 def _reach(rows: Sequence[Row], factor: float) -> float:
-    """The end of the scale of the small plots: most intervals lie within it, a single far one is cut."""
+    """The end of the scale of the small plots: half of the intervals lie within it; the others end in an arrow."""
     ends = sorted(factor * max(abs(row["difference_low"]), abs(row["difference_high"]), 0.0) for row in rows)
     finite = [end for end in ends if end == end and end > 0] or [1.0]
-    return min(finite[-1], 3 * finite[len(finite) // 2])
+    return min(finite[-1], 1.25 * finite[(len(finite) - 1) // 2])
 
 
 def _difference(row: Row, factor: float, reach: float) -> Cell:
@@ -200,10 +200,17 @@ def _plot(mean: float, low: float, high: float, reach: float) -> str:
     def at(value: float) -> float:
         return round(PLOT / 2 * (1 + min(max(value / reach, -1.0), 1.0)), 1)
 
+    beyond, middle = abs(mean) > reach, at(mean)
+    tip = 5 if mean > 0 else -5
+    mark = (
+        f'<path d="M{middle - 2 * tip:g} 3L{middle:g} 8L{middle - 2 * tip:g} 13z"/>'
+        if beyond
+        else f'<circle cx="{middle:g}" cy="8" r="3.5"/>'
+    )
     return (
         f'<svg class="interval" width="{PLOT}" height="16" viewBox="0 0 {PLOT} 16" aria-hidden="true">'
         f'<line class="zero" x1="{PLOT / 2:g}" x2="{PLOT / 2:g}" y1="0" y2="16"/>'
-        f'<line x1="{at(low):g}" x2="{at(high):g}" y1="8" y2="8"/><circle cx="{at(mean):g}" cy="8" r="3.5"/></svg>'
+        f'<line x1="{at(low):g}" x2="{at(high):g}" y1="8" y2="8"/>{mark}</svg>'
     )
 
 

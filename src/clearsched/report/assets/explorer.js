@@ -260,7 +260,7 @@ function answersTable(view) {
       make("th", { scope: "row", "data-sort": policy.label.toLowerCase() }, dot, policy.label),
       cell(make("span", { class: policy.name === view.a ? null : other ? "differs" : "same" }, `${other ? "≠ " : "= "}${nameOf(view, row)}`), nameOf(view, row)),
       ...(index.level ? [cell(level ? String(level) : "–", level || null)] : []),
-      cell(shortNumber(score), score),
+      cell(row === NONE ? "–" : scoreOf(view, policy, row), score),
       cell(speakerOf(view, policy, row), speakerOf(view, policy, row)),
     );
   });
@@ -275,6 +275,12 @@ function speakerOf(view, policy, row) {
   if (!fires || row === NONE) return "–";
   const spoke = fires[view.dataA.start[view.place] + row];
   return spoke < 0 ? "–" : `${view.index.words[policy.name] || "piece"} ${spoke + 1}`;
+}
+
+// A score; of rules whose ties count in the same number, so that it is huge, the rule that gave it.
+function scoreOf(view, policy, row) {
+  const score = view.dataA.scores[policy.name]?.[view.dataA.start[view.place] + row] ?? null;
+  return score !== null && Math.abs(score) >= 1e6 ? speakerOf(view, policy, row) : shortNumber(score);
 }
 
 function scorersOf(view) {
@@ -317,7 +323,7 @@ function candidateRow(view, row, scorers, features) {
     { class: data.answers[view.a][place] === row ? "answer-a" : null, "data-row": row },
     name,
     make("td", { "data-sort": -chosen.length }, ...(chips.length ? chips : ["–"])),
-    ...scorers.map((policy) => cell(shortNumber(data.scores[policy.name][at]), data.scores[policy.name][at])),
+    ...scorers.map((policy) => cell(scoreOf(view, policy, row), data.scores[policy.name][at])),
     cell(shortNumber(Number((100 * data.probability[at]).toPrecision(3))), data.probability[at]),
     ...features.map((feature) => cell(shortNumber(isNone ? null : valueAt(view, feature, row)), isNone ? null : valueAt(view, feature, row))),
   );

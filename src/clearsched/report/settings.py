@@ -12,10 +12,10 @@ class ReportParams(Section):
 
     episode: int = Field(0, ge=0, le=999_999, description="test episode whose decisions the page steps through, from 0")
     decisions: int = Field(
-        400, ge=0, le=100_000, description="its decisions that are shown, from the start, of each policy; 0: none"
+        300, ge=0, le=100_000, description="its decisions that are shown, from the start, of each policy; 0: none"
     )
     explained: int = Field(
-        16,
+        10,
         ge=0,
         le=100_000,
         description="of them, along the schedule of each policy that scores, those that are accounted for in words, "

@@ -118,7 +118,7 @@ def _scenario(scenario: Scenario) -> str:
     collected, folder = scenario.collected, scenario.folder
     setting = collected.get("setting", "the test episodes")
     rules = collected["rules"]
-    tell = {
+    tell: dict[str, Callable[[], str]] = {
         "Comparison": partial(comparison_section, folder, scenario.subject, scenario.objective, setting),
         "Figures": partial(pictures_section, folder / "figures", scenario.subject.problem),
         "Rules": lambda: (

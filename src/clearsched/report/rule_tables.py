@@ -98,9 +98,9 @@ def _share(value: float | None) -> str:
 
 
 def _cost(cost: Sequence[float | None] | None, most: float) -> str:
-    if cost is None or cost[0] is None:
+    mean, low, high = cost or (None, None, None)
+    if mean is None:
         return '<span class="none">–</span>'
-    mean, low, high = cost
     word = "better" if high is not None and high < 0 else "worse" if low is not None and low > 0 else "unsure"
     share = abs(mean) / most if most else 0.0
     bar = tag("span", "", _class=f"bar {word}", style=f"--share:{share:.4f}", aria_hidden="true")

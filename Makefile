@@ -31,6 +31,7 @@ run: install  ## install, run everything, print the comparison table (default)
 	@for rules in $(RESULTS)/students/*.txt; do echo "rules       $$rules"; done
 	@echo "figures     $(RESULTS)/figures/"
 	@echo "report      results/report.html"
+	@echo "page        results/report/index.html"
 
 paper: install  ## the papers' figures and claims at the published settings, a night; goes on where it was; PROFILES=... for a folder
 	@snakemake --cores all paper --config paper='{scale: paper$(if $(PROFILES),$(comma) profiles: $(PROFILES))}' || { code=$$?; $(LOCKED); exit $$code; }

@@ -20,6 +20,7 @@ include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/edge_cases.smk"
 include: "workflow/rules/students_pareto.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
 
 
 if PAPER:
@@ -34,3 +35,4 @@ rule all:
     default_target: True
     input:
         RESULTS,
+        PAGE,

@@ -52,6 +52,7 @@ FLOORS = (
     ("clearsched.edge_cases",),
     ("clearsched.pareto",),
     ("clearsched.paper",),
+    ("clearsched.report",),
     ("clearsched.workflow",),
     ("clearsched.doctor",),
     ("clearsched.cli", "clearsched.__main__"),

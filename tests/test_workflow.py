@@ -89,7 +89,8 @@ FIGURES = {*OF_EVALUATION, "figures_draw_learning_curve", "figures_draw_rules"}
 OF_TRACE = {f"figures_draw_{name}" for name in ("dag_gallery", "job_sizes", "arrivals")}
 FITS = {f"students_fit_{name}" for name in defaults().students.names}
 SEARCHES = {f"search_run_{name}" for name in defaults().search.families}
-FROM_STUDENTS = {*FITS, "evaluation_run", *FIGURES} - {"figures_draw_learning_curve"}
+PAGE = {"report_collect", "report_build"}
+FROM_STUDENTS = {*FITS, "evaluation_run", *FIGURES, *PAGE} - {"figures_draw_learning_curve"}
 FROM_TEACHER = {"teacher_train", "teacher_choose", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
 EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *SEARCHES, *FROM_TEACHER, *OF_TRACE}
 ASKED_FOR = ("edge_cases", "students_pareto", "paper")
@@ -116,7 +117,8 @@ def test_the_shipped_params_serve_another_problem(tmp_path: Path, problem: str) 
     assert not {rule for rule in named if rule.startswith("figures_draw_")} - drawn
     assert named == planned(tmp_path, "--config", overlays(tmp_path, **{problem: f"problem: {problem}"}))
     answer = snakemake(tmp_path, "--summary", "--config", f"problem={problem}", config=None)
-    assert {line.split("\t")[0].split("/")[1] for line in answer.stdout.splitlines()[1:]} == {problem}
+    places = {line.split("\t")[0].split("/")[1] for line in answer.stdout.splitlines()[1:]}
+    assert places == {problem, "report"}, "the page lies beside the scenarios"
 
 
 @pytest.mark.parametrize("names", [["boosted_trees"], list(STUDENTS)])
@@ -179,7 +181,7 @@ def test_several_scenarios_are_planned_in_one_run(tmp_path: Path) -> None:
     listed = overlays(tmp_path, few="workload: {executors: 3}", many="scenario: lots\nworkload: {executors: 5}")
     rules = planned(workplace(tmp_path), "--config", listed)
     each = {*EVERYTHING, *(f"params_{stage}" for stage in BY_DEFAULT)}
-    assert rules == dict.fromkeys(each, 2) | {"teacher_train": 4, "all": 1, "figures_compare": 1}
+    assert rules == dict.fromkeys(each, 2) | {"teacher_train": 4, "all": 1, "figures_compare": 1, "report_build": 1}
     answer = snakemake(tmp_path, "--summary", "--config", listed)
     made = {line.split("\t")[0] for line in answer.stdout.splitlines()[1:]}
     for file in ("few/evaluation/metrics.json", "lots/traces/trace.parquet", "figures/data_sets.svg"):
@@ -241,8 +243,9 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "rerun"),
     [
-        ("figures={dpi: 61}", FIGURES | OF_TRACE),
-        ("evaluation={bootstrap: 201}", {"evaluation_run", *OF_EVALUATION}),
+        ("report={explained: 3}", PAGE),
+        ("figures={dpi: 61}", FIGURES | OF_TRACE | {"report_build"}),
+        ("evaluation={bootstrap: 201}", {"evaluation_run", *OF_EVALUATION, *PAGE}),
         ("students={boosted_trees: {trees: 6}}", FROM_STUDENTS),
         ("decisions={episodes: 3}", {"decisions_log", *FROM_STUDENTS}),
         ("teacher={improve: {iterations: 1}}", FROM_TEACHER),
@@ -374,7 +377,7 @@ def test_the_report_holds_the_results(finished: Path) -> None:
     answer = snakemake(finished, "--report", "results/report.html")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     report = (finished / "results/report.html").read_text("utf-8")
-    for name in ("jct_by_policy.svg", "gantt.svg", "rule_list.txt", "comparison.txt"):
+    for name in ("jct_by_policy.svg", "gantt.svg", "rule_list.txt", "comparison.txt", "index.html"):
         assert name in report
 
 
@@ -494,7 +497,7 @@ def test_dvc_yaml_is_what_the_registries_give() -> None:
 def test_every_problem_has_its_dvc_yaml(problem: str) -> None:
     found = yaml.safe_load(dvc_yaml(problem))
     assert list(found["stages"]) == [
-        *("traces", "heuristics", "search", "teacher", "decisions", "students", "evaluation", "figures")
+        *("traces", "heuristics", "search", "teacher", "decisions", "students", "evaluation", "figures", "report")
     ]
     drawn = {Path(next(iter(plot))).stem for plot in found["plots"]}
     assert drawn <= set(figures_of(find_problem(problem)))

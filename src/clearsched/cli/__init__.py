@@ -23,6 +23,7 @@ from clearsched.cli import (
     paper,
     params,
     problems,
+    report,
     search,
     shipped,
     simulate,
@@ -59,6 +60,7 @@ for module in (
     edge_cases,
     figures,
     paper,
+    report,
     shipped,
 ):
     app.add_typer(module.app)

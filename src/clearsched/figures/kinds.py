@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
+from clearsched.imports import PACKAGE
 from clearsched.problems.declarations import Figure, Measure
 from clearsched.problems.problem import Problem, objectives
 from clearsched.registry import Registry
@@ -59,3 +61,8 @@ def figures_of(problem: Problem) -> Registry[Figure]:
     """
     comparisons = (comparison_figure(measure) for measure in objectives(problem))
     return Registry("figure", (*comparisons, *FIGURES.values(), *problem.figures.values()))
+
+
+def caption(figure: Figure) -> Path:
+    """The caption of a figure: it stands beside its module."""
+    return PACKAGE.parent / f"{figure.module.replace('.', '/')}.rst"

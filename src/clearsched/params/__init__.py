@@ -46,6 +46,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "students_pareto": ("problem", "scenario", "seed", "students", "evaluation", "figures"),
     "figures": ("problem", "scenario", "figures"),
     "paper": ("problem", "scenario", "seed", "traces", "workload", "evaluation", "edge_cases", "figures", "paper"),
+    "report": ("problem", "scenario", "evaluation", "report"),
 }
 """The sections of params.yaml that each stage may read. The workflow writes exactly these to the stage's own file, and
 changing one of them is what makes the stage run again; a section of an earlier stage costs nothing here, since that

@@ -18,6 +18,7 @@ from clearsched.evaluation.settings import EvaluationParams
 from clearsched.figures.settings import FiguresParams
 from clearsched.paper.settings import PaperParams
 from clearsched.problems import DEFAULT, find_problem
+from clearsched.report.settings import ReportParams
 from clearsched.search.settings import SearchParams
 from clearsched.section import Section
 from clearsched.students.settings import StudentsParams
@@ -51,6 +52,7 @@ class Params(Section):
     edge_cases: EdgeCasesParams
     figures: FiguresParams
     paper: PaperParams
+    report: ReportParams
 
     def __getattr__(self, name: str) -> object:
         """Called for what is not there: a section that the stage did not declare in `STAGES`.
@@ -94,6 +96,9 @@ class Params(Section):
             most = getattr(self.workload.episodes, split)
             if episodes > most:
                 return path, episodes, f"at most workload.episodes.{split}, which is {most}"
+        if self.report.episode >= self.workload.episodes.test:
+            most = self.workload.episodes.test
+            return "report.episode", self.report.episode, f"below workload.episodes.test, which is {most}"
         try:
             fronts(self.students)
         except ClearschedError as error:

@@ -46,6 +46,22 @@ class Answers(NamedTuple):
     level: np.ndarray  # int64[B]: answer of the level choice; 0 where there is none
 
 
+class Timeline(NamedTuple):
+    """Who worked for whom in an episode, and when: n spans, what a Gantt chart is drawn of."""
+
+    row: str  # what a row of the chart is: "executor"
+    rows: int
+    whose: str  # what a span belongs to, by the number that `Observation.candidate_group` has: "job"
+    place: np.ndarray  # int64[n]: row of each span
+    group: np.ndarray  # int64[n]: whose it is
+    start_s: np.ndarray  # float64[n]
+    end_s: np.ndarray  # float64[n]
+    waits: np.ndarray  # bool[n]: nothing is done for it then
+    arrival_s: np.ndarray  # float64[G]: when each group came
+    completion_s: np.ndarray  # float64[G]: and when it was complete
+    note: str = ""  # what a reader must know of the picture
+
+
 class Observation(Protocol):
     """B pending decisions with c candidates in all, each decision's after another's.
 
@@ -218,6 +234,9 @@ class Instance(Protocol):
 
     def details(self, runs: Sequence[Any], episodes: Sequence[Episode]) -> Mapping[str, tuple[pa.Table, pa.Schema]]:
         """The problem's own result tables of an evaluation, by name (`Problem.details`); `runs`: evaluation.Rollout."""
+
+    def timeline(self, outcome: Any, episode: Episode) -> Timeline:
+        """Who worked for whom in an episode that was recorded; a problem without such a picture need not have this."""
 
 
 class Problem(Protocol):

@@ -33,7 +33,7 @@ def explain(policy: ScoredPolicy, decisions: Path, split: str, episode: int, dec
     if policy.level is not None:
         levels = logged[policy.level.name]
         same = np.flatnonzero((levels.episode == episode) & (levels.decision == decision))
-        told += _level(policy, _only(levels, int(same[0])), most) if len(same) else []
+        told += level_account(policy, _only(levels, int(same[0])), most) if len(same) else []
     if policy.guard:
         told.append(f"Its guard has no say in this: {policy.guard.sentence(policy.problem)}")
     return textwrap.fill(" ".join(told), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
@@ -74,14 +74,18 @@ class Telling:
     most: int
 
     def sentences(self) -> list[str]:
-        """The whole account but for the level."""
+        """The whole account but for the level, what is asked first."""
+        return [self._setting(), *self.account()]
+
+    def account(self) -> list[str]:
+        """What the student answers and why, what the teacher did, what would flip it."""
         order = np.argsort(rank_places(self.policy, self.decision))
         answer, teachers = int(order[0]), int(self.decision.chosen[0])
-        opening = [self._setting(), f"The student answers {self.name(answer)}{self._because(answer)}."]
+        opening = f"The student answers {self.name(answer)}{self._because(answer)}."
         if len(order) == 1:
-            return [*opening, "There is no other answer."]
+            return [opening, "There is no other answer."]
         other = teachers if teachers != answer else int(order[1])
-        return [*opening, *self._comparison(answer, other), self._teacher(answer), *self._flips(answer, teachers)]
+        return [opening, *self._comparison(answer, other), self._teacher(answer), *self._flips(answer, teachers)]
 
     def name(self, row: int) -> str:
         """What a row is called: "stage 57 (job 12)"."""
@@ -177,7 +181,7 @@ class Telling:
         )
 
 
-def _level(policy: ScoredPolicy, decision: Choices, most: int) -> list[str]:
+def level_account(policy: ScoredPolicy, decision: Choices, most: int) -> list[str]:
     """What the student answers the choice of a level for the candidate that the teacher chose."""
     level = policy.level
     assert level is not None

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.decisions.choices import Choices
-from clearsched.decisions.ordering import places
 from clearsched.problems.declarations import Choice
 from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
@@ -110,14 +109,17 @@ class _Trial:
         self.none = decision.is_none
         self.rows = decision.features
         self.scores = self._scored(self.rows)
-        self.answer = self._answer(self.scores)
+        self.answer = int(self._answers(self.scores[None])[0])
         self.rank: Choice = policy.rank
 
     def _scored(self, rows: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
         return np.array(self.policy.scores(rows, starts), np.float64)
 
-    def _answer(self, scores: np.ndarray) -> int:
-        return int(places(scores, np.array([0, len(scores)]), self.none).argmin())
+    def _answers(self, scores: np.ndarray) -> np.ndarray:
+        """int64[v]: the row that is answered under each of scores float64[v, n]: the first best, none before others."""
+        order = np.argsort(~self.none, kind="stable")
+        answers: np.ndarray = order[np.argmax(scores[:, order], axis=1)]
+        return answers
 
     def units(self, feature: int) -> Iterator[np.ndarray]:
         """The sets of rows that have the feature together."""
@@ -172,21 +174,19 @@ class _Trial:
         changed[:, feature] = np.repeat(values, len(rows))
         return changed
 
-    def _with(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Iterator[np.ndarray]:
-        """float64[n]: the scores of the decision with each value of a feature of some rows."""
+    def _with(self, feature: int, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """float64[v, n]: the scores of the decision with each value of a feature of some rows."""
         if self.policy.scorers[self.rank.name].relative:
             whole = np.tile(self.rows, (len(values), 1, 1))
             whole[:, rows, feature] = values[:, None]
             starts = np.arange(len(values) + 1) * len(self.rows)
-            yield from self._scored(whole.reshape(-1, self.rows.shape[1]), starts).reshape(len(values), -1)
-            return
+            return self._scored(whole.reshape(-1, self.rows.shape[1]), starts).reshape(len(values), -1)
         # All in one call: under patches a score is a place among the rows that are scored together.
         scored = self._scored(np.concatenate([self.rows, self._changed(feature, rows, values)]))
         before, changed = np.split(scored, [len(self.rows)])
-        for new in changed.reshape(len(values), len(rows)):
-            scores = before.copy()
-            scores[rows] = new
-            yield scores
+        scores = np.tile(before, (len(values), 1))
+        scores[:, rows] = changed.reshape(len(values), len(rows))
+        return scores
 
     def _first(self, feature: int, rows: np.ndarray, values: np.ndarray) -> Flip | None:
         """The nearest of some values that flips the answer."""
@@ -194,8 +194,10 @@ class _Trial:
         values = np.unique(values.astype(np.float32))
         values = values[(values >= spread.low[feature]) & (values <= spread.high[feature]) & (values != own)]
         values = values[np.argsort(np.abs(values - np.float32(own)), kind="stable")]
-        for value, scores in zip(values.tolist(), self._with(feature, rows, values), strict=True):
-            answer = self._answer(scores)
-            if answer != self.answer and self.wanted in (None, answer):
-                return Flip(feature, rows, value, answer, abs(value - own) / float(spread.deviation[feature]))
-        return None
+        answers = self._answers(self._with(feature, rows, values))
+        flips = np.flatnonzero(answers == self.wanted if self.wanted is not None else answers != self.answer)
+        flips = flips[answers[flips] != self.answer]
+        if not len(flips):
+            return None
+        value, answer = float(values[flips[0]]), int(answers[flips[0]])
+        return Flip(feature, rows, value, answer, abs(value - own) / float(spread.deviation[feature]))

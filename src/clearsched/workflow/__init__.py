@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from clearsched.edge_cases.cases import params_of
 from clearsched.errors import ClearschedError
 from clearsched.figures.kinds import COMPARED, compared_figures, figures_of
+from clearsched.figures.kinds import caption as caption  # the rules of the workflow ask here
 from clearsched.imports import PACKAGE, code_of
 from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.problems import find_problem
@@ -77,11 +78,6 @@ def made_of(params: Params, student: str) -> tuple[str, ...]:
     return names
 
 
-def caption(figure: Figure) -> Path:
-    """The caption of a figure: it stands beside its module."""
-    return PACKAGE.parent / f"{figure.module.replace('.', '/')}.rst"
-
-
 def code_of_rule(rule: str, params: Params) -> list[Path]:
     """The files of the package that a rule runs; a change in one of them is a reason to run it again.
 
@@ -96,6 +92,9 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
     if stage == "figures":  # drawn from files: nothing runs, so that of what draws them a part is enough
         looks = _of(problem, "measures", "heuristics", "figures")
         return code_of([*_drawing(rule, figures_of(problem)), *looks], narrow=True)
+    if rule == "report_build":  # of files, as figures are; what is not Python counts by what names it
+        looks = _of(problem, "measures", "heuristics", "figures")
+        return [*code_of(["clearsched.report:build", *looks], narrow=True), *page_assets()]
     if rule == "teacher_choose":
         return code_of(["clearsched.teacher:choose", *_of(problem, "measures")])
     if stage == "paper":
@@ -118,6 +117,11 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
     return code_of(entries)
 
 
+def page_assets() -> list[Path]:
+    """The style and the scripts of the interactive page."""
+    return sorted(path for path in (PACKAGE / "report" / "assets").iterdir() if path.suffix in (".css", ".js"))
+
+
 def stage_of(rule: str) -> str:
     """The stage that a rule belongs to: its name begins with it."""
     return next((stage for stage in (*_COMMANDS, "figures", "traces", "paper") if rule.startswith(f"{stage}_")), rule)
@@ -131,6 +135,7 @@ _COMMANDS = {
     "students": "clearsched.students:fit",
     "evaluation": "clearsched.evaluation:run",
     "edge_cases": "clearsched.edge_cases:run",
+    "report": "clearsched.report:collect",
 }
 
 

@@ -41,6 +41,8 @@ TRACES = ("traces/trace.parquet", "traces/workloads.parquet")
 TUNED = "heuristics/tuned.json"
 TEACHER = ("teacher/teacher.json", "teacher/teacher.safetensors")
 LOG = "decisions/decisions.parquet"
+PAGE = "../report/index.html"
+"""Beside the folders of the scenarios."""
 
 
 def dvc_yaml(problem: str) -> str:
@@ -114,6 +116,14 @@ def _stages(params: Params) -> dict[str, Any]:
             ["figures"],
             params,
         ),
+        "report": _stage(
+            "one interactive page of all results",
+            PAGE,
+            ["report_collect", "report_build"],
+            (*log, LOG, "search", "students", "evaluation", "figures"),
+            ["report/collected.json", PAGE],
+            params,
+        ),
     }
 
 
@@ -129,17 +139,22 @@ def _stage(
     """A stage that runs some rules; files below the folder of the scenario, `data` from the repository."""
     files = [targets] if isinstance(targets, str) else targets
     family = rules[0].partition("_")[0]
-    asked = " ".join(f"{RESULTS}/{file}" for file in files) or family
+    asked = " ".join(map(_result, files)) or family
     stages = ["workloads" if rule == "traces_workloads" else rule.partition("_")[0] for rule in rules]
     sections = {section for stage in stages for section in STAGES[stage]}
     families = sorted({f"workflow/rules/{rule.partition('_')[0]}.smk" for rule in rules})
     return {
         "desc": about,
         "cmd": f"snakemake {asked} --cores all",
-        "deps": [*data, *(f"{RESULTS}/{file}" for file in inputs), *_code(rules, params), *families],
+        "deps": [*data, *map(_result, inputs), *_code(rules, params), *families],
         "params": [name for name in Params.model_fields if name in sections],
-        "outs": [f"{RESULTS}/{file}" for file in outputs],
+        "outs": [*map(_result, outputs)],
     }
+
+
+def _result(file: str) -> str:
+    """Where a result lies: below the folder of the scenario, or beside it."""
+    return f"results/{file.removeprefix('../')}" if file.startswith("../") else f"{RESULTS}/{file}"
 
 
 def _code(rules: list[str], params: Params) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an evaluation of DAG jobs tells beside the measures: every job, and every task of one episode."""
+"""What an evaluation of DAG jobs tells beside the measures: every job, every task of one episode, who ran it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.problems.dag_jobs.recording.lanes import task_table
+from clearsched.problems.dag_jobs.recording.spans import join_runs
 from clearsched.problems.dag_jobs.schemas import GANTT_EPISODE, JOBS, TASKS
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.problems.problem import Instance
+from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
+from clearsched.problems.problem import Instance, Timeline
 
 
 class WithProfiles(Instance, Protocol):
@@ -65,6 +66,24 @@ def tasks_of_episode(instance: WithProfiles, runs: Sequence[Any], episode: Workl
         table = task_table(run.name, result.tasks, episode.num_executors)
         parts.append(table.sort_by([("start_ms", "ascending"), ("executor", "ascending")]))
     return pa.concat_tables(parts).combine_chunks()
+
+
+def timeline(outcome: EpisodeResult, episode: Workload) -> Timeline:
+    """Which job every executor worked for; tasks of a job that follow each other on an executor are one span."""
+    assert outcome.tasks is not None, "the episode was not recorded"
+    runs = join_runs(task_table("", outcome.tasks, episode.num_executors))
+    return Timeline(
+        "executor",
+        episode.num_executors,
+        "job",
+        runs.executor.astype(np.int64),
+        runs.job.astype(np.int64),
+        runs.start_s,
+        runs.end_s,
+        np.zeros(len(runs.job), np.bool_),
+        np.asarray(outcome.arrival_ms, np.float64) / 1000.0,
+        np.asarray(outcome.completion_ms, np.float64) / 1000.0,
+    )
 
 
 def shown(runs: Sequence[Any]) -> list[Any]:

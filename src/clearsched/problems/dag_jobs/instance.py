@@ -17,7 +17,7 @@ from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs, streams, stress
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Problem, find_objective
+from clearsched.problems.problem import Problem, Timeline, find_objective
 
 
 class DagJobsInstance:
@@ -101,6 +101,10 @@ class DagJobsInstance:
     def details(self, runs: Sequence[Any], episodes: Sequence[Workload]) -> dict[str, tuple[pa.Table, pa.Schema]]:
         """The tables `jobs` and `tasks` of an evaluation."""
         return details.tables(self, runs, episodes)
+
+    def timeline(self, outcome: EpisodeResult, episode: Workload) -> Timeline:
+        """Which job every executor worked for."""
+        return details.timeline(outcome, episode)
 
     @property
     def _settings(self) -> Mapping[str, Any]:

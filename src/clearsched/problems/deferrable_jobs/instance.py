@@ -25,7 +25,7 @@ from clearsched.problems.deferrable_jobs.simulator.state import (
     new_state,
 )
 from clearsched.problems.deferrable_jobs.workloads.files import Workloads
-from clearsched.problems.problem import Problem, find_objective
+from clearsched.problems.problem import Problem, Timeline, find_objective
 
 AHEAD_S = 3600
 """How long before a slot the forecast of it is told in the table `slots`."""
@@ -134,6 +134,28 @@ class DeferrableJobs:
             "jobs": (pa.concat_tables([JOBS.empty_table(), *jobs]), JOBS),
             "slots": (pa.concat_tables([SLOTS.empty_table(), *slots]), SLOTS),
         }
+
+    def timeline(self, outcome: Outcome, episode: Episode) -> Timeline:
+        """A row a job: its wait, then its run."""
+        return timeline(outcome)
+
+
+def timeline(outcome: Outcome) -> Timeline:
+    """A row a job in order of arrival: waiting from its arrival to the start of the run that completed, then that run.
+
+    What an outcome does not tell, runs that an eviction ended, counts as waiting: their work was lost.
+    """
+    episode, count = outcome.episode, outcome.episode.num_jobs
+    start = outcome.completion - episode.duration
+    times = np.stack([episode.arrival, start, outcome.completion]) * float(episode.slot_s)
+    job = np.tile(np.arange(count), 2)
+    waits = np.repeat([True, False], count)
+    begins, ends = np.concatenate(times[:2]), np.concatenate(times[1:])
+    kept = ends > begins
+    note = "Pale: the job waits; a run that an eviction ended counts as waiting, since its work is lost."
+    return Timeline(
+        "job", count, "job", job[kept], job[kept], begins[kept], ends[kept], waits[kept], times[0], times[2], note
+    )
 
 
 def job_table(policy: str, number: int, outcome: Outcome) -> pa.Table:

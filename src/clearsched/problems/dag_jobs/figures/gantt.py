@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
+from clearsched.problems.dag_jobs.recording.spans import Runs, join_runs
 from clearsched.problems.dag_jobs.schemas import GANTT_EPISODE, JOBS, TASKS
 from clearsched.schemas import read_table
 
@@ -21,17 +21,6 @@ if TYPE_CHECKING:
 
 ROW_GAP = 0.12
 """Share of an executor's row that stays white between it and the next."""
-
-
-@dataclass(frozen=True)
-class Runs:
-    """Tasks of one job that follow each other on one executor without a break, joined; times in s."""
-
-    executor: npt.NDArray[np.int32]
-    job: npt.NDArray[np.int32]
-    start_s: npt.NDArray[np.float64]
-    end_s: npt.NDArray[np.float64]
-    num_tasks: npt.NDArray[np.int64]
 
 
 def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
@@ -66,19 +55,6 @@ def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
         for i in range(len(run.executor))
     ]
     return style.Drawing(figure, header, rows)
-
-
-def join_runs(tasks: pa.Table) -> Runs:
-    """Join tasks of one job that follow each other on an executor: a tenth of the boxes, the same picture."""
-    executor, job, start = (tasks[name].to_numpy() for name in ("executor", "job", "start_ms"))
-    end = start + tasks["duration_ms"].to_numpy()
-    order = np.lexsort((start, executor))
-    executor, job, start, end = executor[order], job[order], start[order], end[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (executor[1:] != executor[:-1]) | (job[1:] != job[:-1]) | (start[1:] != end[:-1])
-    first = np.flatnonzero(new)
-    last = np.append(first[1:], len(order)) - 1
-    return Runs(executor[first], job[first], start[first] / 1000.0, end[last] / 1000.0, last - first + 1)
 
 
 def job_colours(runs: Runs, num_jobs: int) -> npt.NDArray[np.float64]:

@@ -498,6 +498,7 @@ def test_one_figure_needs_its_own_runs_alone_and_each_once(tmp_path: Path) -> No
 
 
 @pytest.mark.workflow
+@pytest.mark.skipif("CLEARSCHED_TEST_PAPER" not in os.environ, reason="takes minutes: set CLEARSCHED_TEST_PAPER=1")
 def test_all_figures_and_claims_at_the_scale_smoke(tmp_path: Path) -> None:
     answer = snakemake(tmp_path, "--cores", "2", "paper")
     assert answer.returncode == 0, answer.stdout + answer.stderr

@@ -21,7 +21,7 @@ from clearsched.problems.deferrable_jobs.workloads.files import Workloads as Def
 from test_workflow import REPOSITORY, snakemake, workplace
 
 READERS = ("evaluation_run", "students_pareto_compare", "figures_draw_arrivals", "report_collect")
-"""Who may read them: the evaluation, that of students of several sizes, the picture of the first test episode, the page.
+"""Who may read them: the evaluation, that of students of several sizes, the picture of the first episode, the page.
 
 Left out is what follows from them too. Edge cases draw episodes of their own."""
 CONFIGS = {"dag_jobs": "tiny", "deferrable_jobs": "tiny_deferrable"}

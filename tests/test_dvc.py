@@ -72,7 +72,17 @@ def test_a_student_that_is_dropped_from_params_is_no_stage(tmp_path: Path, names
     stages = listed_stages(tmp_path, params)
     fits = [f"students@{name}" for name in names]
     searches = [f"search@{name}" for name in params["search"]["families"]]
-    assert stages == ["traces", "heuristics", *searches, "teacher", "decisions", *fits, "evaluation", "figures"]
+    assert stages == [
+        "traces",
+        "heuristics",
+        *searches,
+        "teacher",
+        "decisions",
+        *fits,
+        "evaluation",
+        "figures",
+        "report",
+    ]
     text = (tmp_path / "dvc.yaml").read_text("utf-8")
     assert not [name for name in defaults().students.names if name in text]
 

@@ -330,15 +330,15 @@ def made_up(**jct_s: list[float]) -> Case:
 
 def test_who_loses_and_who_strays_is_told_in_words() -> None:
     """Worse than capped SRPT, better than local SRPT, and once twice as long as fair."""
-    fair_s, local_s, capped_s = [10.0, 20.0, 10.0, 30.0], [22.0, 45.0, 23.0, 66.0], [9.0, 18.0, 8.0, 25.0]
+    fair_s, local_s, capped_s = 3 * [10.0, 20.0, 10.0, 30.0], 3 * [22.0, 45.0, 23.0, 66.0], 3 * [9.0, 18.0, 8.0, 25.0]
     problem = find_problem("dag_jobs")
-    case = made_up(fair=fair_s, local_srpt=local_s, capped_srpt=capped_s, rule_list=[20.0, 21.0, 12.0, 31.0])
+    case = made_up(fair=fair_s, local_srpt=local_s, capped_srpt=capped_s, rule_list=3 * [20.0, 21.0, 12.0, 31.0])
     text = render(problem, problem.measures[0], [case], Bootstrap(0, 0.95, 200))
     assert "* a case: rule list: 40 % above tuned capped SRPT" in text.replace(".0 %", " %")
     assert "CI over episodes" in text and "worse with one training seed" in text and "loses" not in text
     assert "rule list: 2.00 times fair on its worst episode" in text
     assert "above tuned local SRPT" not in text
-    fine = made_up(fair=fair_s, local_srpt=local_s, capped_srpt=capped_s, rule_list=[9.0, 17.0, 8.0, 25.0])
+    fine = made_up(fair=fair_s, local_srpt=local_s, capped_srpt=capped_s, rule_list=3 * [9.0, 17.0, 8.0, 25.0])
     told = render(problem, problem.measures[0], [fine], Bootstrap(0, 0.95, 200))
     assert "* no learned policy is shown to be worse" in told
     assert "times fair" not in told

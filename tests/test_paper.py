@@ -242,7 +242,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_table(folder / "smoke-stream/paper/fidelity.parquet", fidelity, FIDELITY, {})
     sized = [
         dict.fromkeys(STUDENTS_PARETO.names)
-        | {"kind": kind, "by": "", "size": size, "picked": False, "complexity": size, "mean": 20.0,
+        | {"kind": kind, "by": "", "size": size, "safe": True, "picked": False, "complexity": size, "mean": 20.0,
            "difference_percent": 8.0 / size, "difference_low": 4.0 / size, "difference_high": 12.0 / size,
            "worst": 40.0, "top1": 0.9 - 1 / size}
         for kind in ("rule_list", "pruned_tree")

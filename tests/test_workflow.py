@@ -138,7 +138,7 @@ def test_edge_cases_are_run_only_when_they_are_asked_for(tmp_path: Path) -> None
     runs = {f"edge_cases_run_{name}" for name in defaults().edge_cases.names}
     made = {"traces_build", "traces_workloads", "heuristics_tune", *SEARCHES, "teacher_train", "teacher_choose"}
     made |= {"decisions_log", *FITS, *runs, "edge_cases_compare", "edge_cases"}
-    params = {f"params_{stage}" for stage in BY_DEFAULT if stage not in ("evaluation", "figures")}
+    params = {f"params_{stage}" for stage in BY_DEFAULT if stage not in ("evaluation", "figures", "report")}
     assert set(rules) == made | params | {"params_edge_cases"}
     few = planned(tmp_path, "edge_cases", "--config", "edge_cases={names: [normal, stragglers]}")
     assert {rule for rule in few if rule.startswith("edge_cases_run")} == {
@@ -211,7 +211,7 @@ def test_another_source_has_a_folder_of_its_own(tmp_path: Path) -> None:
         answer = snakemake(tmp_path, "--summary", "--config", given, config=None)
         assert answer.returncode == 0, answer.stderr
         paths[name] = {line.split("\t")[0].split("/")[1] for line in answer.stdout.splitlines()[1:]}
-    assert paths == {"default": {"default"}, "swapped": {"synthetic"}}
+    assert paths == {"default": {"default", "report"}, "swapped": {"synthetic", "report"}}
     target = "results/default/traces/trace.parquet"
     answer = snakemake(tmp_path, target, "-n", "--config", "traces={source: synthetic}", config=None)
     assert answer.returncode == 2

@@ -40,13 +40,13 @@ def output_file(text: str) -> Path:
     return OutputFile(_checked(text, "file to write"))
 
 
-def output_folder(text: str) -> Path:
-    """The parser of an option that names a folder to write to.
+def output_folder(text: str | Path) -> Path:
+    """The parser of an option that names a folder to write to; a path is the option's default.
 
     Raises:
         ClearschedError: the text is empty, or has a line break or another control character.
     """
-    return OutputFolder(_checked(text, "folder to write to"))
+    return OutputFolder(_checked(str(text), "folder to write to"))
 
 
 def _checked(text: str, what: str) -> str:

@@ -44,7 +44,7 @@ def figure(
     ] = None,
     scale: Annotated[str | None, typer.Option(help="smoke or paper; default: that of the params.")] = None,
     results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
-    out: Annotated[Path, typer.Option(help="Folder to write to; default: results/paper.")] = Path("results/paper"),
+    out: OutFolder = Path("results/paper"),
 ) -> None:
     """Draw one figure of the papers from what was run."""
     from clearsched import paper

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from clearsched import params, reading, students
+from clearsched import params, reading
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.figures.rules import blocks_of
@@ -26,7 +26,7 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.scorer import read_scorer
 from clearsched.search import safety
 from clearsched.search.safety import Verdict
-from clearsched.students import fitting, patching
+from clearsched.students import patching
 from clearsched.students.patch_changes import changes_of
 from clearsched.students.patch_trial import Compared, compare
 from conformance.test_conformance import drawn
@@ -274,22 +274,22 @@ def test_a_fit_whose_patches_are_refused_is_kept_without_them(
     given = {"when": "always", "do": "avoid"}
     settings = params.parse({"problem": problem.name, "students": {"patches": [given]}}, "test", whole=False).students
 
-    def fit_one(*_: Any) -> Path:
-        return patching.laid_on(settings, mine, instance) and tmp_path / "done"
-
-    monkeypatch.setattr(fitting, "fit_one", fit_one)
-    arguments: Any = (settings, "mine", Path(), Path(), None, "", Path(), tmp_path)
     kept = tmp_path / "mine_unpatched"
+
+    def patched() -> ScoredPolicy:
+        with patching.kept_if_refused(kept, "mine"):
+            return patching.laid_on(settings, mine, instance)
+
     monkeypatch.setattr(safety, "LIMIT", 0.1)
     line = rf"^{mine.name}: the patches are refused, what was fitted is kept without them in {kept}: with them, on its"
     with pytest.raises(ClearschedError, match=line):
-        students.fit(*arguments)
+        patched()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine_unpatched"]
     assert load_policy(kept / "mine.json").scorers == mine.scorers
     assert load_policy(kept / "mine.json").patches == ()
     assert (kept / "mine.txt").read_text() == reading.show(kept / "mine.json")
     monkeypatch.setattr(safety, "LIMIT", 100.0)
-    assert students.fit(*arguments) == tmp_path / "done"
+    assert patched().patches
     assert not kept.exists(), "it would be of another fit"
 
 

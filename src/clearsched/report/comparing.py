@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clearsched.evaluation import TABLE
+from clearsched.evaluation.significance import direction_of
 from clearsched.figures.style import Subject
 from clearsched.layout import decimals, with_unit
 from clearsched.problems.declarations import Measure
@@ -46,13 +47,17 @@ def comparison_section(folder: Path, subject: Subject, objective: Measure, setti
     base = next((row for row in own if row["policy"] == row["reference"]), own[0])
     factor, unit = (100.0 / abs(base["mean"]), "%") if base["mean"] else (1.0, objective.unit)
     reach = _reach(own, factor)
-    level = f"{100 * about['confidence']:g} %"
+    confidence = float(about["confidence"])
+    level = f"{100 * confidence:g} %"
     header = [
         ("Policy", ""),
         ("Kind", ""),
         (with_unit(objective.short, objective.unit), f"{objective.label}, with its {level} interval over episodes"),
         (with_unit("Difference", unit), f"paired, to {_label(subject, base)}; the bar is its {level} interval"),
-        ("Shown", "whether that interval leaves out 0"),
+        (
+            "Shown",
+            "by the paired test, adjusted by Holm, and every interval, over training seeds too where there are some",
+        ),
         (with_unit("Worst", objective.unit), "the worst test episode"),
         (f"Next to {subject.shown(subject.problem.baseline).label}", "the most on any one episode, as a multiple"),
         ("From bound (%)", "how far the mean is from what no policy can be better than"),
@@ -67,7 +72,7 @@ def comparison_section(folder: Path, subject: Subject, objective: Measure, setti
             Cell(escape(row["kind"]), row["kind"]),
             _mean(row, own),
             _difference(row, factor, reach),
-            _shown(row, objective),
+            _shown(row, objective, confidence),
             _number(row["worst"], decimals(abs(row["worst"]))),
             _number(row["worst_to_baseline"], 2),
             _number(row["from_bound_percent"], 1),
@@ -83,7 +88,7 @@ def comparison_section(folder: Path, subject: Subject, objective: Measure, setti
     drawn = table(caption, [header[p] for p in kept], [[cells[p] for p in kept] for cells in body], attributes)
     return "".join(
         [
-            tag("p", _meaning(own, subject, objective, setting, level), _class="lead"),
+            tag("p", _meaning(own, subject, objective, setting, confidence), _class="lead"),
             _filters(own),
             drawn,
             tag("p", "", _class="count", aria_live="polite"),
@@ -97,7 +102,7 @@ def comparison_section(folder: Path, subject: Subject, objective: Measure, setti
     )
 
 
-def _meaning(rows: Sequence[Row], subject: Subject, objective: Measure, setting: str, level: str) -> str:
+def _meaning(rows: Sequence[Row], subject: Subject, objective: Measure, setting: str, confidence: float) -> str:
     """What the table says, in sentences; as careful as the evaluation's own."""
     best, base = rows[0], next((row for row in rows if row["policy"] == row["reference"]), rows[0])
     unit = f" {objective.unit}" if objective.unit else ""
@@ -109,17 +114,17 @@ def _meaning(rows: Sequence[Row], subject: Subject, objective: Measure, setting:
     )
     if best is not base:
         says = {
-            "better": f"better on these episodes by {level} interval",
-            "worse": f"worse on these episodes by {level} interval",
-            "not shown": "a difference that these episodes do not show",
-        }[_outcome(best, objective)]
+            "better": "better, as its test and intervals show",
+            "worse": "worse, as its test and intervals show",
+            "not shown": "a difference that is not shown",
+        }[_outcome(best, objective, confidence)]
         percent = best["difference_percent"]
         by = f", {abs(percent):.1f} % {'below' if percent < 0 else 'above'}" if percent is not None else ", next to"
         told += f"{by} {escape(_label(subject, base))}, the strongest heuristic on the validation episodes: {says}"
     return (
         f"{told}. All policies meet the same episodes, so it is the paired difference that tells two of them apart, "
-        "not whether their own intervals overlap. Trained anew, a policy is another one: what holds over training "
-        "seeds too is in the sentences below the table."
+        "not whether their own intervals overlap. Trained anew, a policy is another one: where it comes with several "
+        "training seeds, what is shown holds over these too."
     )
 
 
@@ -164,17 +169,18 @@ def _mean(row: Row, rows: Sequence[Row]) -> Cell:
     return Cell(f"{row['mean']:.{places}f}{tag('small', ends)}", row["mean"], True)
 
 
-def _outcome(row: Row, objective: Measure) -> str:
-    low, high = row["difference_low"], row["difference_high"]
-    if not (low > 0 or high < 0):
+def _outcome(row: Row, objective: Measure, confidence: float) -> str:
+    """As the evaluation's sentences have it: by the paired test and all intervals, over training seeds too."""
+    side = direction_of(row, confidence)
+    if not side:
         return "not shown"
-    return "better" if (high < 0) == objective.lower_is_better else "worse"
+    return "better" if (side < 0) == objective.lower_is_better else "worse"
 
 
-def _shown(row: Row, objective: Measure) -> Cell:
+def _shown(row: Row, objective: Measure, confidence: float) -> Cell:
     if row["policy"] == row["reference"]:
         return Cell("reference", "reference")
-    outcome = _outcome(row, objective)
+    outcome = _outcome(row, objective, confidence)
     return Cell(tag("span", outcome, _class=f"outcome {outcome.replace(' ', '-')}"), outcome)
 
 

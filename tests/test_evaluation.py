@@ -26,6 +26,7 @@ from clearsched.evaluation.settings import EvaluationParams
 from clearsched.evaluation.statistics import (
     Interval,
     bootstrap_mean,
+    bootstrap_ratio,
     generator,
     paired_difference,
     standard_error,
@@ -113,6 +114,20 @@ def test_bootstrap_agrees_with_normal_theory(method: str) -> None:
     assert interval.mean == pytest.approx(values.mean())
     assert interval.low == pytest.approx(values.mean() - half, abs=0.15 * half)
     assert interval.high == pytest.approx(values.mean() + half, abs=0.15 * half)
+
+
+def test_a_ratio_of_means_is_paired() -> None:
+    """Episodes are hard or easy for both, by a factor of ten: only what is left of the pairs widens the interval."""
+    rng = np.random.default_rng(3)
+    hardness = rng.uniform(1.0, 10.0, 60)
+    told = bootstrap_ratio(1.2 * hardness * rng.normal(1.0, 0.01, 60), hardness, generator(1, "ratio"), resamples=999)
+    assert told.mean == pytest.approx(1.2, rel=0.01)
+    assert 1.19 < told.low < told.mean < told.high < 1.21
+    same = bootstrap_ratio(np.full(9, 27.0), np.full(9, 1.0), generator(1, "ratio"))
+    assert (same.mean, same.low, same.high) == (27.0, 27.0, 27.0)
+    assert np.isnan(bootstrap_ratio(np.ones(1), np.ones(1), generator(1, "ratio")).low)
+    with pytest.raises(ClearschedError, match="3,"):
+        bootstrap_ratio(np.ones(3), np.ones(4), generator(1, "ratio"))
 
 
 def test_bootstrap_covers_the_mean_as_often_as_it_says() -> None:

@@ -6,14 +6,16 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from clearsched import params, reading
+from clearsched import params, reading, students
 from clearsched.cli import app
+from clearsched.decisions import experts
 from clearsched.errors import ClearschedError
 from clearsched.figures.rules import blocks_of
 from clearsched.figures.style import Subject
@@ -26,13 +28,14 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.scorer import read_scorer
 from clearsched.search import safety
 from clearsched.search.safety import Verdict
-from clearsched.students import patching
+from clearsched.students import fitting, patching
 from clearsched.students.patch_changes import changes_of
 from clearsched.students.patch_trial import Compared, compare
 from conformance.test_conformance import drawn
 from deferrable_jobs.deferrable_toys import run_compiled, toy
 from toys import stage, toy_trace, toy_workload
 
+ALWAYS = {"when": "always", "do": "avoid"}
 DAG, DEFERRABLE = find_problem("dag_jobs"), find_problem("deferrable_jobs")
 
 
@@ -269,27 +272,30 @@ def test_a_fit_lays_the_patches_of_params_on_its_student(files: dict[str, str], 
 def test_a_fit_whose_patches_are_refused_is_kept_without_them(
     files: dict[str, str], problem: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """What takes long in a fit is left out; the rest is `fit_one`."""
     mine = load_policy(files["student"])
-    instance = problem.open(Path(files["trace"]), Path(files["workloads"]))
-    given = {"when": "always", "do": "avoid"}
-    settings = params.parse({"problem": problem.name, "students": {"patches": [given]}}, "test", whole=False).students
+    settings = params.parse({"problem": problem.name, "students": {"patches": [ALWAYS]}}, "test", whole=False).students
+    asked = params.defaults(problem.name).model_copy(update={"students": settings})
+    monkeypatch.setattr(experts, "load_expert", lambda *_: SimpleNamespace(name="expert"))
+    monkeypatch.setattr(fitting, "check_log", lambda *_: None)
+    monkeypatch.setattr(fitting, "task_of", lambda *_: SimpleNamespace(name="rule_list"))
+    monkeypatch.setattr(fitting, "picked", lambda *_: mine)
+    trace, workloads = Path(files["trace"]), Path(files["workloads"])
 
-    kept = tmp_path / "mine_unpatched"
+    def fit() -> Path:
+        return students.fit(asked, "rule_list", trace, workloads, None, problem.baseline, trace, tmp_path)
 
-    def patched() -> ScoredPolicy:
-        with patching.kept_if_refused(kept, "mine"):
-            return patching.laid_on(settings, mine, instance)
-
+    kept = tmp_path / "rule_list_unpatched"
     monkeypatch.setattr(safety, "LIMIT", 0.1)
     line = rf"^{mine.name}: the patches are refused, what was fitted is kept without them in {kept}: with them, on its"
     with pytest.raises(ClearschedError, match=line):
-        patched()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine_unpatched"]
-    assert load_policy(kept / "mine.json").scorers == mine.scorers
-    assert load_policy(kept / "mine.json").patches == ()
-    assert (kept / "mine.txt").read_text() == reading.show(kept / "mine.json")
+        fit()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [kept.name, "rule_list_visits"]
+    assert load_policy(kept / "rule_list.json").scorers == mine.scorers
+    assert load_policy(kept / "rule_list.json").patches == ()
+    assert (kept / "rule_list.txt").read_text() == reading.show(kept / "rule_list.json")
     monkeypatch.setattr(safety, "LIMIT", 100.0)
-    assert patched().patches
+    assert load_policy(fit()).patches
     assert not kept.exists(), "it would be of another fit"
 
 

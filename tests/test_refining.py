@@ -40,6 +40,7 @@ from clearsched.students.dataset import Dataset
 from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement
 from clearsched.students.probing import Probes
+from clearsched.students.refinement_steps import Steps
 from clearsched.students.refining import refine
 from clearsched.students.repairing import headed, repaired
 from clearsched.students.restructuring import (
@@ -256,14 +257,18 @@ def test_a_missing_rule_is_found(seen: Choices) -> None:
     assert cost(task, student_of(found)) < 0.9 * cost(task, student)
 
 
+def beyond(task: Task) -> Task:
+    """With a baseline that nobody comes near: 1 ms a job."""
+    outcome = SimpleNamespace(measures={"jct_s": 0.001, "stall_s": 0.0}, end_s=0.001, scale_s=0.001)
+    bound: Any = SimpleNamespace(name="bound", run=lambda instance, episodes, **record: [outcome] * len(episodes))
+    return replace(task, bench=replace(task.bench, baseline=bound))
+
+
 def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
     """A baseline of 1 ms a job, which nobody comes near: the student stays as it was, and the count is told."""
     task = task_of(seen)
     student = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
-    outcome = SimpleNamespace(measures={"jct_s": 0.001, "stall_s": 0.0}, end_s=0.001, scale_s=0.001)
-    bound = SimpleNamespace(name="bound", run=lambda instance, episodes, **record: [outcome] * len(episodes))
-    strict = replace(task, bench=replace(task.bench, baseline=bound))
-    found = refine(strict, student, RefineParams(rounds=1, evaluations=20))
+    found = refine(beyond(task), student, RefineParams(rounds=1, evaluations=20))
     assert found.policy.scorers == student.scorers and found.safety is not None
     assert len(found.safety.refused) == len(found.costs)
     lines = safety.in_words(found.safety, "what was distilled")
@@ -303,6 +308,24 @@ def test_what_strays_on_an_episode_that_no_probe_has_is_refined_until_it_does_no
     found = refine(strict, student, RefineParams(rounds=2, evaluations=20))
     assert found.safety is not None and not found.safety.verdict.strays and not found.is_in_vain
     assert found.policy.evidence["stress"]["worst"] <= safety.LIMIT < own[seed] / best[seed]
+
+
+@pytest.mark.parametrize(("are_held", "times"), [(True, 2), (False, 1)])
+def test_a_refinement_begins_again_only_where_something_was_learned(
+    seen: Choices, monkeypatch: pytest.MonkeyPatch, are_held: bool, times: int
+) -> None:
+    """Nobody comes near the baseline: twice, since it learns of episodes once; once where no step is held to them."""
+    made: list[ScoredPolicy] = []
+
+    def of(self: Steps, student: ScoredPolicy) -> list[ScoredPolicy]:
+        made.append(student)
+        self.are_held = are_held
+        return [student, student_of(LEAST_WORK)]
+
+    monkeypatch.setattr(Steps, "of", of)
+    found = refine(beyond(task_of(seen)), student_of(MOST_WORK), RefineParams(rounds=1))
+    assert found.is_in_vain and found.policy.scorers == student_of(MOST_WORK).scorers
+    assert len(made) == times
 
 
 def test_the_part_on_which_a_policy_strayed_is_asked_of_all_after_it() -> None:

@@ -8,6 +8,11 @@ class ClearschedError(Exception):
     """
 
 
+def in_a_line(error: Exception) -> str:
+    """What an exception of which nothing was known beforehand comes to: the first line of its text, and its type."""
+    return f"{(str(error).splitlines() or [''])[0][:200]} ({type(error).__name__})"
+
+
 class TraceError(ClearschedError):
     """A trace that cannot be simulated: no profile, no stage, no duration."""
 

@@ -13,10 +13,6 @@ from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
 from clearsched.paper import targets
 from clearsched.paper.bases import scenarios_of
-from clearsched.paper.judging import figures_claimed
-from clearsched.paper.experiments import EXPERIMENTS
-from clearsched.paper.kinds import PAPER_FIGURES
-from clearsched.paper.kinds import inputs_of as paper_inputs_of
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
 from clearsched.problems import find_problem
 from clearsched.students.kinds import fitted

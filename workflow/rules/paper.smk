@@ -1,6 +1,11 @@
 # The papers' figures and claims: the bases are scenarios of the other rules, and experiments change their episodes.
 # Asked for by name alone, `snakemake paper`; see PAPER in params.smk. Not part of the default run.
 
+from clearsched.paper.experiments import EXPERIMENTS
+from clearsched.paper.kinds import PAPER_FIGURES
+from clearsched.paper.kinds import inputs_of as paper_inputs_of
+from clearsched.paper.published import figures_claimed
+
 PAPER_SCALE = PARAMS.paper.scale
 PAPER_PARAMS = f"results/{PARAMS.scenario}/params/paper.json"
 

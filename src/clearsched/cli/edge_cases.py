@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from clearsched.cli.commands import App
-from clearsched.cli.options import OutFolder, ParamsFile, TeacherFile, TraceFile, TunedFile
+from clearsched.cli.options import (
+    OutFolder,
+    ParamsFile,
+    SearchedFiles,
+    StudentFiles,
+    TeacherFile,
+    TraceFile,
+    TunedFile,
+)
 
 app = App(name="edge-cases", help="Policies on episodes unlike those they were made for.", no_args_is_help=True)
 
@@ -20,11 +28,9 @@ def run(
     trace: TraceFile,
     tuned: TunedFile,
     teacher: TeacherFile,
-    student: Annotated[list[Path], typer.Option(help="A student's JSON file; give it once for each student.")],
+    student: StudentFiles,
     out: OutFolder,
-    searched: Annotated[
-        list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
-    ] = None,
+    searched: SearchedFiles = None,
 ) -> None:
     """Draw the episodes of one edge case and run every policy on them."""
     from clearsched import edge_cases

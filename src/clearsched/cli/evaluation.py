@@ -12,6 +12,8 @@ from clearsched.cli.options import (
     DecisionsFile,
     OutFolder,
     ParamsFile,
+    SearchedFiles,
+    StudentFiles,
     TeacherFile,
     TraceFile,
     TunedFile,
@@ -28,12 +30,10 @@ def run(
     workloads: WorkloadsFile,
     tuned: TunedFile,
     teacher: TeacherFile,
-    student: Annotated[list[Path], typer.Option(help="A student's JSON file; give it once for each student.")],
+    student: StudentFiles,
     decisions: DecisionsFile,
     out: OutFolder,
-    searched: Annotated[
-        list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
-    ] = None,
+    searched: SearchedFiles = None,
     teacher_seed: Annotated[
         list[Path] | None,
         typer.Option(help="A teacher of another training seed, safetensors; give it once for each of them."),

@@ -21,6 +21,13 @@ WorkloadsFile = Annotated[Path, typer.Option("--workloads", help="Episodes of al
 TunedFile = Annotated[Path, typer.Option("--tuned", help="Tuned heuristics, JSON.")]
 TeacherFile = Annotated[Path, typer.Option("--teacher", help="Teacher, safetensors with its JSON beside it.")]
 DecisionsFile = Annotated[Path, typer.Option("--decisions", help="Decision log, Parquet.")]
+_STUDENT = typer.Option("--student", help="A student's JSON file; give it once for each student.")
+StudentFiles = Annotated[list[Path], _STUDENT]
+AnyStudentFiles = Annotated[list[Path] | None, _STUDENT]
+"""Where there may be none: a run may fit no student."""
+SearchedFiles = Annotated[
+    list[Path] | None, typer.Option("--searched", help="A searched policy's JSON file; give it once for each one.")
+]
 OutFile = Annotated[Path, typer.Option("--out", parser=output_file, metavar="FILE", help="File to write.")]
 OutFolder = Annotated[Path, typer.Option("--out", parser=output_folder, metavar="FOLDER", help="Folder to write to.")]
 

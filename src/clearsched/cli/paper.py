@@ -9,10 +9,13 @@ import typer
 
 from clearsched.cli.commands import App
 from clearsched.cli.options import (
+    AnyStudentFiles,
     DecisionsFile,
     OutFile,
     OutFolder,
     ParamsFile,
+    SearchedFiles,
+    StudentFiles,
     TeacherFile,
     TraceFile,
     TunedFile,
@@ -20,10 +23,6 @@ from clearsched.cli.options import (
 )
 
 app = App(name="paper", help="The papers' figures by name, and their claims.", no_args_is_help=True)
-
-Students = Annotated[
-    list[Path], typer.Option("--student", help="A student's JSON file; give it once for each student.")
-]
 
 
 @app.command()
@@ -75,12 +74,8 @@ def episodes(
     tuned: TunedFile,
     teacher: TeacherFile,
     out: OutFolder,
-    student: Annotated[
-        list[Path] | None, typer.Option(help="A student's JSON file; give it once for each student.")
-    ] = None,
-    searched: Annotated[
-        list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
-    ] = None,
+    student: AnyStudentFiles = None,
+    searched: SearchedFiles = None,
 ) -> None:
     """Run every policy of a base on the episodes of an experiment."""
     from clearsched import paper
@@ -95,7 +90,7 @@ def fidelity(
     trace: TraceFile,
     workloads: WorkloadsFile,
     decisions: DecisionsFile,
-    student: Students,
+    student: StudentFiles,
     out: OutFile,
 ) -> None:
     """Tell how often students answer as the teacher did."""
@@ -112,7 +107,7 @@ def latency(
     workloads: WorkloadsFile,
     tuned: TunedFile,
     teacher: TeacherFile,
-    student: Students,
+    student: StudentFiles,
     out: OutFile,
 ) -> None:
     """Time decisions of network, students and a heuristic, one at a time."""

@@ -9,9 +9,11 @@ import typer
 
 from clearsched.cli.commands import App
 from clearsched.cli.options import (
+    AnyStudentFiles,
     DecisionsFile,
     OutFile,
     ParamsFile,
+    SearchedFiles,
     TeacherFile,
     TraceFile,
     TunedFile,
@@ -32,12 +34,8 @@ def collect(
     teacher: TeacherFile,
     decisions: DecisionsFile,
     out: OutFile,
-    student: Annotated[
-        list[Path] | None, typer.Option(help="A student's JSON file; give it once for each student.")
-    ] = None,
-    searched: Annotated[
-        list[Path] | None, typer.Option(help="A searched policy's JSON file; give it once for each one.")
-    ] = None,
+    student: AnyStudentFiles = None,
+    searched: SearchedFiles = None,
 ) -> None:
     """Write what the page tells beside the result files: the worth of each rule, the decisions of one episode."""
     from clearsched import report

@@ -10,7 +10,7 @@ from clearsched import schemas
 from clearsched.edge_cases.cases import cases_of, params_of
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import comparison, rollouts
-from clearsched.evaluation.policies import load_policies, reference_policy
+from clearsched.evaluation.policies import files_of, load_policies, reference_policy
 from clearsched.files import provenance, read_json
 from clearsched.problems import find_problem
 from clearsched.problems.problem import objectives
@@ -55,8 +55,7 @@ def run_case(
     reference = reference_policy(problem, settings)
     bootstrap = comparison.Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher}
-    files |= {f"students/{path.name}": path for path in students}
-    files |= {f"search/{path.name}": path for path in searched}
+    files |= files_of(students, searched)
     metadata = provenance(params.edge_cases.model_dump(mode="json"), files) | {
         "problem": problem.name,
         "objective": instance.objective.name,

@@ -15,7 +15,7 @@ from clearsched.evaluation import TABLE, comparison, rollouts, seeds, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.guards import guard_lines, guard_measures, take_over_table
-from clearsched.evaluation.policies import load_policies, reference_policy
+from clearsched.evaluation.policies import files_of, load_policies, reference_policy
 from clearsched.evaluation.seed_pairs import pair_table
 from clearsched.evaluation.students import control_lines, student_table
 from clearsched.evaluation.until import roll_out_until
@@ -71,8 +71,7 @@ def evaluate(
     paired = pair_table(seeded, bootstrap)
     beside = student_table(problem, runs, faithful.to_pylist(), bootstrap)
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher, "decisions": decisions}
-    files |= {f"students/{path.name}": path for path in students}
-    files |= {f"search/{path.name}": path for path in searched}
+    files |= files_of(students, searched)
     files |= {f"teacher seeds/{number}": path for number, path in enumerate(teacher_seeds)}
     metadata = provenance(params.evaluation.model_dump(mode="json"), files)
     metadata |= {"problem": problem.name, "objective": instance.objective.name, "confidence": bootstrap.confidence}

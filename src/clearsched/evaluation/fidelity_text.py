@@ -10,6 +10,7 @@ from clearsched.decisions.parts import WHOLE, question
 from clearsched.evaluation.fidelity import TOP, kept_name
 from clearsched.evaluation.policies import label
 from clearsched.layout import layout
+from clearsched.problems.declarations import level_choice
 from clearsched.problems.problem import Problem
 
 Row = dict[str, Any]
@@ -60,7 +61,7 @@ MEANINGS = {
 
 def _whole_lines(problem: Problem, rows: Sequence[Row]) -> list[str]:
     rank = problem.choices[0]
-    level = next((choice for choice in problem.choices if choice.form == "level"), None)
+    level = level_choice(problem.choices)
     columns = list(ORDER)
     columns.insert(1, (f"same {rank.group}", "same_group", _share))
     columns.append(("error", "level_error", _number))

@@ -92,6 +92,15 @@ def _of(problem: Problem, policy: Any, path: str | Path) -> Policy:
     return found
 
 
+def files_of(students: Sequence[Path], searched: Sequence[Path] = ()) -> dict[str, Path]:
+    """The files of policies by the names that they have in a result's provenance."""
+    return {
+        f"{folder}/{path.name}": path
+        for folder, paths in (("students", students), ("search", searched))
+        for path in paths
+    }
+
+
 def load_policies(
     problem: Problem,
     settings: EvaluationParams,

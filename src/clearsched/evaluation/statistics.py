@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -93,21 +94,67 @@ def bootstrap_mean(
     return Interval(mean, low, high, standard_error(values), len(values))
 
 
+def bootstrap_ratio(
+    values: FloatArray,
+    reference: FloatArray,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+) -> Interval:
+    """How many times the mean of `reference` that of `values` is, float64[n] each, with its paired BCa interval.
+
+    Raises:
+        ClearschedError: the two have different numbers of values, or none.
+    """
+    if values.shape != reference.shape or not len(values):
+        raise ClearschedError(f"ratio of means: {values.shape} values against {reference.shape}")
+    ratio, each = float(values.mean() / reference.mean()), values / reference
+    if len(values) == 1 or np.ptp(each) == 0.0:
+        end = float("nan") if len(values) == 1 else ratio
+        return Interval(ratio, end, end, end - ratio, len(values))
+    answer = _bootstrap((values, reference), _ratio_of_means, rng, confidence, resamples, "BCa")
+    low, high = answer.confidence_interval
+    return Interval(ratio, float(low), float(high), float(answer.standard_error), len(values))
+
+
+def _ratio_of_means(values: FloatArray, reference: FloatArray, axis: int) -> FloatArray:
+    ratio: FloatArray = values.mean(axis=axis) / reference.mean(axis=axis)
+    return ratio
+
+
 def _bootstrap_ends(
     values: FloatArray, rng: np.random.Generator, confidence: float, resamples: int, method: Method
 ) -> tuple[float, float]:
     """The two ends of the interval of the mean; NaN where the method is undefined."""
+    low, high = _bootstrap((values,), np.mean, rng, confidence, resamples, method).confidence_interval
+    return float(low), float(high)
+
+
+def _bootstrap(
+    samples: tuple[FloatArray, ...],
+    statistic: Callable[..., Any],
+    rng: np.random.Generator,
+    confidence: float,
+    resamples: int,
+    method: Method,
+) -> Any:
+    """scipy's answer on paired samples."""
     from scipy.stats import DegenerateDataWarning, bootstrap
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
         warnings.simplefilter("ignore", RuntimeWarning)  # BCa divides by the spread of equal differences
         # `batch` bounds the memory of the resampled indices, batch x n, whatever the number of resamples.
-        answer = bootstrap(
-            (values,), np.mean, confidence_level=confidence, n_resamples=resamples, method=method, batch=1000, rng=rng
+        return bootstrap(
+            samples,
+            statistic,
+            confidence_level=confidence,
+            n_resamples=resamples,
+            method=method,
+            batch=1000,
+            paired=len(samples) > 1,
+            rng=rng,
         )
-    low, high = answer.confidence_interval
-    return float(low), float(high)
 
 
 def paired_difference(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clearsched.errors import ClearschedError
+from clearsched.errors import ClearschedError, in_a_line
 from clearsched.files import atomic_path, write_text
 from clearsched.problems.problem import Problem
 from clearsched.registry import Look
@@ -157,7 +157,7 @@ def draw_or_say(label: str, draw: Callable[[], Drawing], stem: Path, dpi: int) -
         except ClearschedError:
             raise
         except Exception as error:
-            why = f"Could not be drawn: {(str(error).splitlines() or [''])[0][:200]} ({type(error).__name__})"
+            why = f"Could not be drawn: {in_a_line(error)}"
             print(f"clearsched: {stem.name}: {why}", file=sys.stderr)
         return save(note(label, why), stem, dpi)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearsched.evaluation.fidelity import fidelity_table
+from clearsched.evaluation.policies import files_of
 from clearsched.files import provenance
 from clearsched.problems import find_problem
 from clearsched.schemas import FIDELITY, write_table
@@ -24,5 +25,5 @@ def ask_students(
     most = problem.open(trace, workloads).most
     asked = [load_policy(path, problem) for path in students]
     table = fidelity_table(problem, asked, decisions, "validation", most)
-    files = {f"students/{path.name}": path for path in students} | {"decisions": decisions}
+    files = files_of(students) | {"decisions": decisions}
     write_table(out, table, FIDELITY, provenance({}, files) | {"problem": problem.name})

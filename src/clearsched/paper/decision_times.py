@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from clearsched.evaluation.statistics import Interval
+from clearsched.evaluation.statistics import Interval, bootstrap_ratio, generator
 from clearsched.figures import style
 from clearsched.paper.marks import distribution, dots, logarithmic
 from clearsched.paper.material import HEADER, Material, row
@@ -73,7 +73,8 @@ def draw_policies(material: Material) -> style.Drawing:
     students = {name: values for name, values in latencies.items() if kinds[name] == "student"}
     if students:
         slowest = max(students, key=lambda name: float(students[name].mean()))
-        rows.append(row("slowest_student_times_faster", slowest, "student", "teacher", faster(base, students[slowest])))
+        faster = bootstrap_ratio(base, students[slowest], generator(material.bootstrap.seed, "paper", "faster"))
+        rows.append(row("slowest_student_times_faster", slowest, "student", "teacher", faster))
     rows += [row("file_kib", name, kinds[name], "", value) for name, value in sizes.items()]
     rows += [row("parameters", name, "teacher", "", float(value)) for name, value in told["parameters"].items()]
     return style.Drawing(figure, HEADER, rows)
@@ -102,12 +103,3 @@ def spread_of(values: np.ndarray) -> Interval:
     """The mean; low and high are the quantiles that hold TAIL of the single values."""
     low, high = np.quantile(values, [(1 - TAIL) / 2, (1 + TAIL) / 2])
     return Interval(float(values.mean()), float(low), float(high), float(values.std()), len(values))
-
-
-def faster(slow: np.ndarray, fast: np.ndarray) -> Interval:
-    """How many times as fast, of the means; the ends are its 95 % interval over decisions, drawn in pairs."""
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(len(slow), size=(999, len(slow)))
-    ratios = slow[drawn].mean(axis=1) / fast[drawn].mean(axis=1)
-    low, high = np.quantile(ratios, [0.025, 0.975])
-    return Interval(float(slow.mean() / fast.mean()), float(low), float(high), float(ratios.std()), len(slow))

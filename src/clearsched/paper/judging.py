@@ -54,11 +54,6 @@ class Ours(NamedTuple):
     policy: str
 
 
-def figures_claimed() -> list[str]:
-    """The figures whose CSVs claims are read from."""
-    return list(dict.fromkeys(claim.figure for claim in CLAIMS.values() if claim.figure))
-
-
 def judge(claim: Claim, ours: Ours | None, scale: str) -> str:
     """The verdict on a claim: one of VERDICTS, by the rule above."""
     if claim.why_not or ours is None or ours.low is None or ours.high is None or math.isnan(claim.published):

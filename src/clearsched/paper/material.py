@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import Bootstrap
-from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference
+from clearsched.evaluation.statistics import Interval, bootstrap_mean, bootstrap_ratio, generator, paired_difference
 from clearsched.figures.style import Subject
 from clearsched.paper.bases import scenario_name
 from clearsched.paper.kinds import PaperFigure, experiments_of, jobs_file
@@ -102,14 +102,10 @@ class Runs:
         return found
 
     def ratio(self, policy: str, reference: str) -> Interval:
-        """How many times the mean JCT of another policy its own is; percentiles over episodes, drawn in pairs."""
-        own, other = self.by_episode(policy), self.by_episode(reference)
+        """How many times the mean JCT of another policy its own is, with its paired interval over episodes."""
         rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, "to", reference)
-        drawn = rng.integers(len(own), size=(self.bootstrap.resamples, len(own)))
-        ratios = own[drawn].mean(axis=1) / other[drawn].mean(axis=1)
-        tail = (1 - self.bootstrap.confidence) / 2
-        low, high = np.quantile(ratios, [tail, 1 - tail])
-        return Interval(float(own.mean() / other.mean()), float(low), float(high), float(ratios.std()), len(own))
+        own, other = self.by_episode(policy), self.by_episode(reference)
+        return bootstrap_ratio(own, other, rng, self.bootstrap.confidence, self.bootstrap.resamples)
 
 
 @dataclass(frozen=True)

@@ -111,3 +111,8 @@ CLAIMS: Registry[Claim] = Registry(
         ),
     ),
 )  # fmt: skip
+
+
+def figures_claimed() -> list[str]:
+    """The figures whose CSVs claims are read from."""
+    return list(dict.fromkeys(claim.figure for claim in CLAIMS.values() if claim.figure))

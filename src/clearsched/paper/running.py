@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from clearsched.evaluation.policies import load_policies
+from clearsched.evaluation.policies import files_of, load_policies
 from clearsched.files import provenance, read_json
 from clearsched.paper.experiments import EXPERIMENTS, params_of
 from clearsched.paper.tables import JOBS
@@ -55,8 +55,7 @@ def run_experiment(
             status.update(f"experiment {name}: {policy.name}")
             parts += list(_rows(policy, instance, episodes, experiment.tasks))
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher}
-    files |= {f"students/{path.name}": path for path in students}
-    files |= {f"search/{path.name}": path for path in searched}
+    files |= files_of(students, searched)
     metadata = provenance(params.paper.model_dump(mode="json"), files) | {
         "experiment": name,
         "scale": params.paper.scale,

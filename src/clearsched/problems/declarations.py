@@ -5,6 +5,7 @@ Names stand in files and params, labels in tables and figures. What is done with
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from clearsched.compiled.feature import Feature
@@ -15,9 +16,7 @@ class Choice(NamedTuple):
     """One question that a problem asks its policy."""
 
     name: str  # "stage", "limit", "start"
-    form: Literal[
-        "rank", "level"
-    ]  # rank: one of the candidates; level: a whole number, answered by a share of the most
+    form: Literal["rank", "level"]  # one of the candidates; or a whole number, answered by a share of the most
     question: str  # "Which stage gets executors?"
     features: tuple[Feature, ...]  # a level choice reads the row of the candidate that was chosen
     none: str = ""  # rank: what "none of these" means, in words; empty where it is no answer
@@ -29,6 +28,16 @@ class Choice(NamedTuple):
     ready: str = ""  # rank: the feature, 0 or 1, of candidates that can start at once; empty where all can
     served: str = ""  # rank: the feature above 0 for candidates that work is being done on; empty where there are none
     age: str = ""  # rank: the feature that tells how long ago a candidate (its group) came; empty if there is none
+
+
+def rank_choice(choices: Sequence[Choice]) -> Choice:
+    """Of a problem's choices the one among candidates: every problem has it."""
+    return next(choice for choice in choices if choice.form == "rank")
+
+
+def level_choice(choices: Sequence[Choice]) -> Choice | None:
+    """Of a problem's choices the one of a level; None where it has none."""
+    return next((choice for choice in choices if choice.form == "level"), None)
 
 
 class Measure(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from clearsched.problems.declarations import Choice
+from clearsched.problems.declarations import Choice, level_choice, rank_choice
 from clearsched.problems.problem import Problem
 
 
@@ -53,12 +53,12 @@ class Ground:
     @cached_property
     def rank(self) -> Choice:
         """The choice among candidates."""
-        return next(choice for choice in self.problem.choices if choice.form == "rank")
+        return rank_choice(self.problem.choices)
 
     @cached_property
     def level(self) -> Choice | None:
         """The choice of a level, where the problem has one."""
-        return next((choice for choice in self.problem.choices if choice.form == "level"), None)
+        return level_choice(self.problem.choices)
 
     @cached_property
     def varies(self) -> np.ndarray:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from clearsched.decisions.choices import Choices
 from clearsched.decisions.experts import load_expert
-from clearsched.errors import ClearschedError
-from clearsched.evaluation.policies import load_policies
+from clearsched.errors import ClearschedError, in_a_line
+from clearsched.evaluation.policies import files_of, load_policies
 from clearsched.files import provenance, write_json
 from clearsched.heuristics.tuning import read_tuned
 from clearsched.problems import find_problem
+from clearsched.problems.declarations import rank_choice
 from clearsched.problems.problem import Instance, Problem
 from clearsched.reading.files import SPLIT, read_log
 from clearsched.reading.flipping import spread_of
@@ -59,7 +60,7 @@ def collect(
     }
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "decisions": decisions}
     files |= {"teacher": teacher} if teacher.is_file() else {}  # else the name of a heuristic in its place
-    files |= {f"students/{path.name}": path for path in students} | {f"search/{path.name}": path for path in searched}
+    files |= files_of(students, searched)
     content["provenance"] = provenance(params.report.model_dump(mode="json"), files)
     write_json(out, content)
 
@@ -85,7 +86,7 @@ def _explored(
     except ClearschedError:
         raise
     except Exception as error:
-        why = f"{(str(error).splitlines() or [''])[0][:200]} ({type(error).__name__})"
+        why = in_a_line(error)
         print(f"clearsched: decision explorer: {why}", file=sys.stderr)
         return {"note": f"The decisions could not be told: {why}"}
 
@@ -102,7 +103,7 @@ def _explorer(
     if expert.name not in {policy.name for policy in policies}:
         runs.append(expert.teacher if expert.name == TEACHER.name else expert.policy)
     scored = [policy for policy in runs if isinstance(policy, ScoredPolicy)]
-    rank = next(choice for choice in problem.choices if choice.form == "rank")
+    rank = rank_choice(problem.choices)
     episode = instance.split("test")[settings.episode]
     schedules, longest = record(instance, episode, runs, expert, settings.decisions)
     choices = logged.get(rank.name) or schedules[0].rank

@@ -12,12 +12,12 @@ from clearsched.evaluation.significance import direction_of
 from clearsched.figures.style import Subject
 from clearsched.layout import decimals, with_unit
 from clearsched.problems.declarations import Measure
-from clearsched.report.markup import Cell, table, tag
+from clearsched.report.markup import NOTHING, Cell, dot, table, tag, void
 from clearsched.schemas import COMPARISON, STUDENTS, read_table
 
 Row = dict[str, Any]
 
-EMPTY = Cell('<span class="none">–</span>')
+EMPTY = Cell(NOTHING)
 
 PLOT = 120
 """Width of the small plot of a difference, CSS pixels."""
@@ -130,11 +130,8 @@ def _meaning(rows: Sequence[Row], subject: Subject, objective: Measure, setting:
 
 def _filters(rows: Sequence[Row]) -> str:
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
-    boxes = [
-        tag("label", f'<input type="checkbox" checked value="{escape(kind, quote=True)}">', f" {escape(kind)}")
-        for kind in kinds
-    ]
-    search = tag("label", "Policy ", '<input type="search" placeholder="part of a name" autocomplete="off">')
+    boxes = [tag("label", void("input", type="checkbox", checked="", value=kind), f" {escape(kind)}") for kind in kinds]
+    search = tag("label", "Part of a policy's name ", void("input", type="search", autocomplete="off"))
     group = tag("fieldset", tag("legend", "Kinds"), *boxes)
     return tag("form", search, group, _class="filters", role="search", aria_label="Filter the comparison")
 
@@ -158,9 +155,8 @@ def _short(labels: Mapping[str, Measure], name: str) -> str:
 
 def _named(subject: Subject, row: Row) -> str:
     shown = subject.shown(row["policy"], row["kind"])
-    dot = tag("span", "", _class=f"dot {row['kind']}", style=f"--policy:{shown.look.colour}", aria_hidden="true")
     settings = tag("small", escape(row["settings"])) if row["settings"] else ""
-    return f"{dot}{escape(shown.label)}{settings}"
+    return f"{dot(row['kind'], shown.look.colour)}{escape(shown.label)}{settings}"
 
 
 def _mean(row: Row, rows: Sequence[Row]) -> Cell:

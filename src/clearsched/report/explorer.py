@@ -10,6 +10,7 @@ import numpy as np
 from clearsched.decisions.answers import rank_scores
 from clearsched.decisions.choices import Choices, take
 from clearsched.decisions.schema import log_features
+from clearsched.problems.declarations import level_choice, rank_choice
 from clearsched.problems.problem import NONE, Episode, Instance, Problem, Timeline
 from clearsched.reading.explaining import Telling, level_account
 from clearsched.reading.flipping import Spread
@@ -19,6 +20,9 @@ from clearsched.scorers.policy import ScoredPolicy, names_of
 
 CANDIDATES = 40
 """Rows of a decision that are shown, at most: every policy's answer, then the best by the expert's score."""
+
+WORDS = ("row", "rows", "whose", "note")
+"""The fields of a timeline that are no arrays."""
 
 
 class Material(NamedTuple):
@@ -34,8 +38,8 @@ class Material(NamedTuple):
 
 def questions(problem: Problem) -> dict[str, Any]:
     """The choices of a problem in words, and its features with units."""
-    rank = next(choice for choice in problem.choices if choice.form == "rank")
-    level = next((choice for choice in problem.choices if choice.form == "level"), None)
+    rank = rank_choice(problem.choices)
+    level = level_choice(problem.choices)
     return {
         "rank": {"name": rank.name, "question": rank.question, "none": rank.none, "group": rank.group},
         "level": None if level is None else {"name": level.name, "question": level.question, "unit": level.unit},
@@ -171,7 +175,3 @@ def _timeline(schedule: Schedule, material: Material) -> dict[str, Any] | None:
     found: Timeline = tell(schedule.outcome, material.episode)
     arrays = {name: columns(np.asarray(getattr(found, name)), 9) for name in Timeline._fields if name not in WORDS}
     return {name: getattr(found, name) for name in WORDS} | arrays
-
-
-WORDS = ("row", "rows", "whose", "note")
-"""The fields of a timeline that are no arrays."""

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 from clearsched.report.packing import compact
 
+NOTHING = '<span class="none">–</span>'
+"""In a cell: there is no such number."""
+
 
 class Cell(NamedTuple):
     """A cell of a table: what is shown, and the number or text that rows are sorted by."""
@@ -26,6 +29,21 @@ def tag(name: str, *children: str, **attributes: str | int | None) -> str:
         if value is not None
     ]
     return f"<{name}{''.join(told)}>{''.join(children)}</{name}>"
+
+
+def void(name: str, **attributes: str | int | None) -> str:
+    """An element that has no content and no end: an image, a field."""
+    return tag(name, **attributes).removesuffix(f"</{name}>")
+
+
+def dot(kind: str, colour: str) -> str:
+    """The mark of a policy: its colour, filled by its kind."""
+    return tag("span", "", _class=f"dot {kind}", style=f"--policy:{colour}", aria_hidden="true")
+
+
+def wide(whole: str, label: str) -> str:
+    """A table that may be wider than the page: it scrolls by itself, from the keyboard too."""
+    return tag("div", whole, _class="wide", tabindex=0, role="region", aria_label=label)
 
 
 def table(
@@ -53,7 +71,7 @@ def table(
         tag("tbody", *body),
     ]
     whole = tag("table", *parts, _class="sortable")
-    return tag("div", whole, _class="wide", tabindex=0, role="region", aria_label=caption)
+    return wide(whole, caption)
 
 
 def _cell(cell: Cell, place: int) -> str:

@@ -23,9 +23,7 @@ def columns(values: np.ndarray, digits: int = DIGITS) -> list[Any]:
     given = values.astype(np.float64)
     finite = np.isfinite(given)
     size = np.abs(np.where(finite & (given != 0), given, 1.0))
-    places = np.clip(
-        digits - 1 - np.floor(np.log10(size)), -22, 22
-    )  # after the point; powers of ten up to 22 are exact
+    places = np.clip(digits - 1 - np.floor(np.log10(size)), -22, 22)  # powers of ten up to 22 are exact
     scale = 10.0 ** np.abs(places)
     told = np.where(places >= 0, np.rint(given * scale) / scale, np.rint(given / scale) * scale)
     return [value if known else None for value, known in zip(told.tolist(), finite.tolist(), strict=True)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clearsched import __version__
-from clearsched.errors import ClearschedError
+from clearsched.errors import ClearschedError, in_a_line
 from clearsched.figures import subject
 from clearsched.figures.style import Subject
 from clearsched.files import read_json, write_text
@@ -145,7 +145,7 @@ def or_say(part: str, tell: Callable[[], str]) -> str:
     except ClearschedError:
         raise
     except Exception as error:
-        why = f"Could not be told: {(str(error).splitlines() or [''])[0][:200]} ({type(error).__name__})"
+        why = f"Could not be told: {in_a_line(error)}"
         print(f"clearsched: page: {part}: {why}", file=sys.stderr)
         return tag("p", escape(why), _class="note")
 

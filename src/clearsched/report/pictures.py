@@ -11,7 +11,7 @@ from clearsched.errors import ClearschedError
 from clearsched.figures.kinds import COMPARED, caption, figures_of
 from clearsched.problems.declarations import Figure
 from clearsched.problems.problem import Problem
-from clearsched.report.markup import from_rst, tag
+from clearsched.report.markup import from_rst, tag, void
 
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -43,5 +43,5 @@ def _picture(figure: Figure, file: Path) -> str:
         raise ClearschedError(f"{file}: {error.strerror}") from None
     source = f"data:{TYPES[file.suffix]};base64,{content}"
     about = tag("figcaption", tag("h4", escape(figure.label)), from_rst(caption(figure).read_text("utf-8")))
-    image = f'<img src="{source}" alt="{escape(figure.label, quote=True)}: told in the caption" loading="lazy">'
+    image = void("img", src=source, alt=f"{figure.label}: told in the caption", loading="lazy")
     return tag("figure", tag("div", image, _class="paper"), about)

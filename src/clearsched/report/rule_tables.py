@@ -8,7 +8,7 @@ from typing import Any
 
 from clearsched.decisions.schema import log_features
 from clearsched.figures.style import Subject
-from clearsched.report.markup import tag
+from clearsched.report.markup import NOTHING, dot, tag, wide
 
 Entry = Mapping[str, Any]
 
@@ -39,9 +39,14 @@ def _students_first(rules: Sequence[Entry]) -> list[Entry]:
 
 def _policy(entry: Entry, subject: Subject, opened: bool) -> str:
     shown = subject.shown(entry["policy"], entry["kind"])
-    dot = tag("span", "", _class=f"dot {entry['kind']}", style=f"--policy:{shown.look.colour}", aria_hidden="true")
     facts = f"{entry['kind']}, {entry['complexity']:,} conditions and numbers to read"
-    summary = tag("summary", dot, tag("strong", escape(shown.label)), " ", tag("small", escape(facts)))
+    summary = tag(
+        "summary",
+        dot(entry["kind"], shown.look.colour),
+        tag("strong", escape(shown.label)),
+        " ",
+        tag("small", escape(facts)),
+    )
     parts = [_choice(choice) for choice in entry["choices"]]
     if not entry["costs"]:
         parts.insert(0, tag("p", "It has so many pieces that it was not run without each of them: no costs."))
@@ -82,7 +87,7 @@ def _pieces(choice: Entry) -> str:
         tag("tbody", *rows),
     ]
     whole = tag("table", *parts, _class="pieces")
-    return tag("div", whole, _class="wide", tabindex=0, role="region", aria_label=caption)
+    return wide(whole, caption)
 
 
 def _breakable(text: str) -> str:
@@ -92,7 +97,7 @@ def _breakable(text: str) -> str:
 
 def _share(value: float | None) -> str:
     if value is None:
-        return '<span class="none">–</span>'
+        return NOTHING
     bar = tag("span", "", _class="bar", style=f"--share:{value:.4f}", aria_hidden="true")
     return f"{bar}{100 * value:.1f} %"
 
@@ -100,7 +105,7 @@ def _share(value: float | None) -> str:
 def _cost(cost: Sequence[float | None] | None, most: float) -> str:
     mean, low, high = cost or (None, None, None)
     if mean is None:
-        return '<span class="none">–</span>'
+        return NOTHING
     word = "better" if high is not None and high < 0 else "worse" if low is not None and low > 0 else "unsure"
     share = abs(mean) / most if most else 0.0
     bar = tag("span", "", _class=f"bar {word}", style=f"--share:{share:.4f}", aria_hidden="true")
@@ -128,7 +133,6 @@ def glossary(rules: Sequence[Entry], subject: Subject) -> str:
         ]
         head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in ("Name", "Unit", "Meaning"))))
         drawn = tag("table", tag("caption", title), head, tag("tbody", *rows), _class="glossary")
-        inner = tag("div", drawn, _class="wide", tabindex=0, role="region", aria_label=title)
         if rows:
-            parts.append(tag("details", tag("summary", f"{title} ({len(rows)})"), inner))
+            parts.append(tag("details", tag("summary", f"{title} ({len(rows)})"), wide(drawn, title)))
     return "".join(parts)

@@ -12,6 +12,7 @@ from clearsched.reading.worth import Bench, Worth, worth_of
 from clearsched.scorers.patch_words import render_patches
 from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.text import facts_of
 
 READABLE = 24
 """Pieces, at most, of a policy that is run without each of them: nobody reads the worth of fifty trees."""
@@ -30,8 +31,7 @@ def rules_of(policy: ScoredPolicy, logged: Mapping[str, Choices], most: int, ben
     """
     count = sum(len(scorer.pieces()) for scorer in policy.scorers.values()) + len(policy.patches)
     found = worth_of(policy, logged, most, bench if count <= READABLE else None)
-    things = next((choice.unit for choice in policy.problem.choices if choice.form == "level"), "")
-    facts = {"most": policy.evidence.get("most", 0), "none": policy.none, "unit": things}
+    facts = facts_of(policy)
     return {
         "policy": policy.name,
         "kind": policy.kind,

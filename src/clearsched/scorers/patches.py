@@ -18,7 +18,7 @@ from clearsched.compiled.patches import CAP, FIRST, IDLE, LAST, MOST, pack_patch
 from clearsched.compiled.steps import Steps
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
-from clearsched.problems.declarations import Choice
+from clearsched.problems.declarations import Choice, level_choice, rank_choice
 from clearsched.problems.problem import Problem
 from clearsched.scorers.conditions import Comparison, Condition, holds, parse_comparisons, tighten
 from clearsched.scorers.scorer import known_column
@@ -136,8 +136,8 @@ def _patch(entry: Any, problem: Problem, where: str) -> Patch:
 
 def _choice(problem: Problem, do: str | None, where: str) -> Choice:
     """The choice that an action is about; `do` is None for a cap."""
-    rank = next(choice for choice in problem.choices if choice.form == "rank")
-    level = next((choice for choice in problem.choices if choice.form == "level"), None)
+    rank = rank_choice(problem.choices)
+    level = level_choice(problem.choices)
     if do is None and level is None:
         raise ClearschedError(f"{where}: cap: {problem.name} has no choice of a level: nothing to bound")
     if do == KEEP_LOCAL and not rank.keeps:

@@ -16,7 +16,7 @@ from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
-from clearsched.problems.declarations import Choice
+from clearsched.problems.declarations import Choice, level_choice, rank_choice
 from clearsched.problems.problem import Compiled, Episode, Instance, Problem
 from clearsched.scorers.guard import Guard, read_guard
 from clearsched.scorers.older import renewed
@@ -63,12 +63,12 @@ class ScoredPolicy:
     @property
     def rank(self) -> Choice:
         """The choice among candidates."""
-        return next(choice for choice in self.problem.choices if choice.form == "rank")
+        return rank_choice(self.problem.choices)
 
     @property
     def level(self) -> Choice | None:
         """The choice of a level, where the problem has one."""
-        return next((choice for choice in self.problem.choices if choice.form == "level"), None)
+        return level_choice(self.problem.choices)
 
     @property
     def may_idle(self) -> bool:

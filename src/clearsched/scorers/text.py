@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from clearsched.files import write_text
 from clearsched.scorers import words
@@ -19,10 +20,15 @@ def write_policy(policy: ScoredPolicy, folder: Path, stem: str) -> list[Path]:
     return files
 
 
+def facts_of(policy: ScoredPolicy) -> dict[str, Any]:
+    """What a scorer must know of its policy to be written out: `Scorer.render`."""
+    unit = policy.level.unit if policy.level else ""
+    return {"most": policy.evidence.get("most", 0), "none": policy.none, "unit": unit}
+
+
 def render(policy: ScoredPolicy) -> str:
     """The policy as text; its numbers are those that run."""
-    things = next((choice.unit for choice in policy.problem.choices if choice.form != words.SCORE), "")
-    facts = {"most": policy.evidence.get("most", 0), "none": policy.none, "unit": things}
+    facts = facts_of(policy)
     title = f"{policy.kind.capitalize()} {policy.name}"
     lines = [title, "=" * len(title)]
     used: set[str] = set()

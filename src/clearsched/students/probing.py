@@ -40,6 +40,11 @@ class Probes:
             self._short.append(Check(self._runs, self._baseline, self._episodes[begin : begin + PART]))
         return verdict
 
+    @property
+    def known(self) -> int:
+        """How many parts of the whole check joined the short one."""
+        return len(self._known)
+
     def is_safe(self, policy: Policy) -> bool:
         """By the short check."""
         return all(check.is_safe(policy) for check in reversed(self._short))

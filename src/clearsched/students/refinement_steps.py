@@ -38,6 +38,7 @@ class Steps:
 
     Attributes:
         spent: how many variants with other numbers were tried.
+        are_held: whether steps are asked to be safe: not those of a student that no repair makes so.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Steps:
         if task.level is not None and task.dataset.level is not None:
             self._level_rows = task.dataset.level.features[task.dataset.level.starts[:-1]]
             self._columns[task.level.name] = Columns(self._level_rows)
-        self._probes = probes
+        self._probes, self.are_held = probes, True
 
     def of(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student and what each step made of it."""
@@ -66,7 +67,7 @@ class Steps:
         if self._settings.rounds and self._probes is not None and self._probes.verdict(student).strays:
             repair = repaired(student, self._around, self._is_safe)
             if repair is None:
-                self._probes = None
+                self.are_held = False
             else:
                 found.append(repair)
         for number in range(self._settings.rounds):
@@ -119,7 +120,7 @@ class Steps:
         return replace(short, scorers={**short.scorers, self._task.rank.name: again})
 
     def _is_safe(self, policy: ScoredPolicy) -> bool:
-        return self._probes is None or self._probes.is_safe(policy)
+        return self._probes is None or not self.are_held or self._probes.is_safe(policy)
 
     @cached_property
     def _around(self) -> Around:

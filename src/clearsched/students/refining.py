@@ -28,7 +28,7 @@ PROBE = 8
 """Of the stress that what is chosen must pass, every so many-th episode is asked after each step."""
 
 AGAIN = 2
-"""A refinement of which nothing is safe begins again, so often at most: by now it knows episodes that tell."""
+"""A refinement of which nothing is safe begins again, so often at most, if it has learned which episodes tell."""
 
 
 class Refined(NamedTuple):
@@ -72,8 +72,10 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
             variants = steps.of(student)
             spent += steps.spent
             costs = runs.cost(variants, choosing).mean(axis=1)
+            known = probes.known if probes else 0
             found = _chosen(task.bench, variants, costs, spent, probes)
-            if not (settings.rounds and found.is_in_vain):
+            learned = probes is not None and probes.known > known
+            if not (settings.rounds and learned and steps.are_held and found.is_in_vain):
                 break
         return found
 

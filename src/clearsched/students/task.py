@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clearsched.problems.declarations import Choice
+from clearsched.problems.declarations import Choice, level_choice, rank_choice
 from clearsched.problems.problem import Problem
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import Scorer
@@ -41,7 +41,7 @@ class Task:
     @property
     def rank(self) -> Choice:
         """The choice among candidates."""
-        return next(choice for choice in self.problem.choices if choice.form == "rank")
+        return rank_choice(self.problem.choices)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Task:
     @property
     def level(self) -> Choice | None:
         """The choice of a level, where the problem has one."""
-        return next((choice for choice in self.problem.choices if choice.form == "level"), None)
+        return level_choice(self.problem.choices)
 
     def student(self, rank: Scorer, level: Scorer | None) -> ScoredPolicy:
         """The student of two scorers; `level` is None where the problem has no such choice."""

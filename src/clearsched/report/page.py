@@ -30,7 +30,10 @@ COLLECTED = "report/collected.json"
 LARGEST = 10_000_000
 """Bytes of the page; a schedule that does not fit is left out, and the page says so."""
 
-MODULES = ("dom.js", "theme.js", "tables.js", "data.js", "gantt.js", "reasons.js", "explorer.js", "main.js")
+MODULES = (
+    *("dom.js", "theme.js", "tables.js", "data.js", "gantt.js"),
+    *("reasons.js", "told.js", "panels.js", "explorer.js", "main.js"),
+)
 """In the order in which they follow each other: a module comes after those that it imports from."""
 
 IMPORT = re.compile(r"^import [^;]+;\n", re.MULTILINE)

@@ -44,7 +44,7 @@ from toys import stage, toy_trace, toy_workload
 DAG_JOBS, DEFERRABLE = find_problem("dag_jobs"), find_problem("deferrable_jobs")
 SMALL = {"evaluations": 8, "restarts": 2, "episodes": 2, "population": 4}
 SIZES = {
-    "dag_jobs": {"executors": 4, "jobs": 5, "episodes": {"train": 4, "validation": 2, "test": 2}},
+    "dag_jobs": {"executors": 4, "jobs": 5, "episodes": {"train": 4, "validation": 2, "test": 2}, "stress": 0.02},
     "deferrable_jobs": {"jobs": 20, "slots": 60, "episodes": {"train": 4, "validation": 2, "test": 2}},
 }
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from numba.core.caching import _CacheLocator
 
 from clearsched.figures.kinds import figures_of
 from clearsched.imports import PACKAGE
@@ -271,6 +272,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy2(REPOSITORY / name, folder / name)
     for name in ("src", "workflow"):
         shutil.copytree(REPOSITORY / name, folder / name)
+    take_over_compiled(folder)
     (folder / "profiles").symlink_to("workflow/profiles")
     tiny = merged(yaml.safe_load(default_yaml()), yaml.safe_load(TINY.read_text("utf-8")))
     (folder / "params.yaml").write_text(yaml.safe_dump(tiny, sort_keys=False))
@@ -278,6 +280,16 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = on_one_core(folder, "dvc", "repro")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     return folder
+
+
+def take_over_compiled(folder: Path) -> None:
+    """Let a copy of the sources find the code that is compiled already: numba's folders are named after the place."""
+    for cache in (folder / "src/clearsched/compiled/__pycache__").glob("numba-*/"):
+        for source in {path.parent for path in (REPOSITORY / "src").rglob("*.py")}:
+            here = cache / _CacheLocator.get_suitable_cache_subpath(str(source / "x.py"))
+            if here.is_dir():
+                there = folder / source.relative_to(REPOSITORY) / "x.py"
+                here.rename(cache / _CacheLocator.get_suitable_cache_subpath(str(there)))
 
 
 def merged(base: dict, over: dict) -> dict:

@@ -85,7 +85,8 @@ class DagJobsInstance:
 
     def stressed(self, episodes: Sequence[Workload]) -> list[Workload]:
         """Long streams, overload and a backlog to clear; batches that come together."""
-        return [made for kind in stress.kinds_of(episodes) for made in stress.stressed(episodes, kind)]
+        share = 1.0 if self.drawn is None else self._settings.get("stress", 1.0)
+        return [made for kind in stress.kinds_of(episodes, share) for made in stress.stressed(episodes, kind)]
 
     def describe(self, split: str, episodes: Sequence[Workload]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""

@@ -189,6 +189,13 @@ class WorkloadParams(Section):
         True, description="whether learned policies may leave executors idle, or answer none; heuristics always may"
     )
     episodes: EpisodesParams = EpisodesParams()
+    stress: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="share of the stress that a policy must pass to be chosen, of the streams of each kind and of their "
+        "jobs; 1: all of it, less only to try something out",
+    )
     corrections: CorrectionsParams = CorrectionsParams()
     faults: FaultsParams = FaultsParams()
     estimates: EstimatesParams = EstimatesParams()

@@ -43,6 +43,7 @@ class Facts(BaseModel):
     estimates: dict[str, Any] = {}
     giant: Giant | None = None
     outages: dict[str, dict[str, Any]] = {}
+    stress: float = Field(1.0, gt=0, le=1)
 
 
 def check_facts(settings: dict[str, Any], where: Path) -> None:

@@ -64,6 +64,8 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
     wrong = estimates(options, known)
     if not wrong.are_exact:
         settings["estimates"] = asdict(wrong)
+    if options.stress < 1:
+        settings["stress"] = options.stress
     if options.giant.tasks > 1:
         # The jobs of a swarm stand before it, where they come before it.
         before = options.swarm.jobs if options.swarm.after_job <= options.giant.after_job else 0

@@ -10,6 +10,7 @@ long the same list locks in one stream of 37.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -46,16 +47,26 @@ STREAMS = (
 SHORT = 300
 """At least so many short streams are run, those given included: of the first kind as many more as it takes."""
 
+FEWEST = 20
+"""Jobs that an episode keeps where only a share of the stress is asked for."""
+
 BATCHES = (Stress("100 jobs at once", 100, 1.0, 100, 8),)
 """Where all jobs arrive at once."""
 
 
-def kinds_of(episodes: Sequence[Workload]) -> tuple[Stress, ...]:
-    """The kinds of stress for episodes like these."""
-    if not are_streams(episodes):
-        return BATCHES
-    first, *others = STREAMS
-    return (first._replace(episodes=max(first.episodes, SHORT - len(episodes))), *others)
+def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, ...]:
+    """The kinds of stress for episodes like these; with a share of the episodes of each, and of their jobs."""
+    kinds = BATCHES
+    if are_streams(episodes):
+        first, *others = STREAMS
+        kinds = (first._replace(episodes=max(first.episodes, SHORT - len(episodes))), *others)
+    return tuple(_part(kind, share) for kind in kinds)
+
+
+def _part(kind: Stress, share: float) -> Stress:
+    """A share of the episodes, at least one, and of the jobs of each, but some of them."""
+    jobs = max(math.ceil(share * kind.jobs), min(FEWEST, kind.jobs))
+    return kind._replace(episodes=math.ceil(share * kind.episodes), jobs=jobs, backlog=math.ceil(share * kind.backlog))
 
 
 def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0) -> Iterator[Workload]:

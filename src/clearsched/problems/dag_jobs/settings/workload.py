@@ -193,8 +193,8 @@ class WorkloadParams(Section):
         1.0,
         gt=0,
         le=1,
-        description="share of the stress that a policy must pass to be chosen, of the streams of each kind and of their "
-        "jobs; 1: all of it, less only to try something out",
+        description="share of the stress that a policy must pass to be chosen, of the streams of each kind and of "
+        "their jobs; 1: all of it, less only to try something out",
     )
     corrections: CorrectionsParams = CorrectionsParams()
     faults: FaultsParams = FaultsParams()

@@ -56,7 +56,7 @@ BATCHES = (Stress("100 jobs at once", 100, 1.0, 100, 8),)
 
 def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, ...]:
     """The kinds of stress for episodes like these; with a share of the episodes of each, and of their jobs."""
-    kinds = BATCHES
+    kinds: tuple[Stress, ...] = BATCHES
     if are_streams(episodes):
         first, *others = STREAMS
         kinds = (first._replace(episodes=max(first.episodes, SHORT - len(episodes))), *others)

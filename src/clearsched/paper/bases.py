@@ -53,7 +53,12 @@ STUDENTS = {
 
 COMMON_SMOKE: dict[str, Any] = {
     "traces": {"source": "tpch-spark", "path": None},
-    "workload": {"executors": 6, "episodes": {"train": 16, "validation": 8, "test": 8}, "mean_interarrival_s": None},
+    "workload": {
+        "executors": 6,
+        "episodes": {"train": 16, "validation": 8, "test": 8},
+        "mean_interarrival_s": None,
+        "stress": 0.02,
+    },
     "heuristics": {
         "weighted_fair": {"alpha_min": -1.0, "alpha_max": 1.0, "alpha_step": 0.5},
         "capped_srpt": {"p": [0.3, 0.5], "m": [1.0, 2.0]},

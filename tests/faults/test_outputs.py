@@ -432,3 +432,11 @@ def test_the_schema_of_a_trace_is_what_the_writers_write(tmp_path: Path) -> None
         WRITERS[name][1](tmp_path / "inputs", out)
         assert set(storage.read_trace(out).stages.column_names) == set(TRACE.names)
         assert np.all(storage.read_trace(out).stages["num_tasks"].to_numpy() > 0)
+
+
+def test_an_option_that_is_left_empty_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a path it would be the folder that the command runs in, which may well be written to."""
+    monkeypatch.chdir(tmp_path)
+    check_outputs({"out": output_folder("."), "by": ""})
+    with pytest.raises(ClearschedError, match=r"--out .*is what is read"):
+        check_outputs({"out": output_folder("."), "figures": Path()})

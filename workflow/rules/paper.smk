@@ -169,7 +169,7 @@ rule paper_claims:
     message:
         "claims of the papers"
     shell:
-        "clearsched paper claims --params {input.params:q} --figures {params.folder:q} --out {params.folder:q}"
+        "clearsched paper claims --params {input.params:q} --out {params.folder:q}"
         " > {log:q} 2>&1"
 
 

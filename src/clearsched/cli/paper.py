@@ -57,13 +57,13 @@ def figure(
 def claims(
     params: ParamsFile,
     out: OutFolder,
-    figures: Annotated[Path, typer.Option(help="Folder of the figures' CSVs.")] = Path("results/paper"),
+    figures: Annotated[Path | None, typer.Option(help="Folder of the figures' CSVs; default: that of --out.")] = None,
 ) -> None:
     """Judge the papers' claims by the figures' CSVs: claims.md and claims.csv."""
     from clearsched import paper
     from clearsched.params import load_stage
 
-    typer.echo(paper.claims(load_stage(params, "paper"), figures, out))
+    typer.echo(paper.claims(load_stage(params, "paper"), figures or out, out))
 
 
 @app.command()

@@ -29,13 +29,14 @@ from clearsched.compiled.jit import CACHES_CODE
 print(CACHES_CODE, os.environ.get("NUMBA_CACHE_DIR"))
 """
 
-KERNEL = """
-import numpy as np
-from clearsched.compiled.wheel import BITMAP_WORDS, clear_queue
+EPISODE = """
+from clearsched.problems.dag_jobs.problem import heuristic
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import Workload, simulate
+from toys import stage, toy_trace
 
-bitmap = np.ones(BITMAP_WORDS, np.uint64)
-clear_queue(bitmap, np.zeros((3, 2), np.int64))
-print(bitmap.sum())
+profiles = compile_profiles(toy_trace([[stage(3)]]))
+print(simulate(profiles, Workload([0], [0], 1, 100, mean_durations=True), heuristic("fair").compiled).completion_ms)
 """
 
 
@@ -163,7 +164,7 @@ def test_compiled_names_no_problem(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_compiled_code_runs_where_no_folder_can_be_written() -> None:
-    """Compiled for this process alone: a kernel of the loop, since all of it takes minutes."""
-    printed = run_python(NOTHING_CAN_BE_MADE + WHERE + KERNEL)
-    assert printed.split("\n") == ["False None", "0"]
+def test_the_simulator_runs_where_no_folder_can_be_written() -> None:
+    """A move of 100 ms, then tasks of 50 (fresh), 10 and 10 ms."""
+    printed = run_python(NOTHING_CAN_BE_MADE + WHERE + EPISODE)
+    assert printed.split("\n") == ["False None", "[170]"]

@@ -96,6 +96,7 @@ def test_weights_find_when_to_wait() -> None:
         none=True,
         simulate=instance.simulate,
         lockstep=instance.lockstep,
+        stress_share=1.0,
         stressed=lambda episodes: [],
     )
     fifo = heuristic_of(DEFERRABLE, "fifo")
@@ -190,6 +191,7 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     assert evidence(verdicts[2], baseline)["stress"] == {
         "heuristic": "stalling", "episodes": 21, "worst": 1.0, "of_limit": 1.0
     }  # fmt: skip
+    assert evidence(verdicts[2], baseline, 0.02)["stress"]["share"] == 0.02, "less than the whole check is told"
 
 
 def test_a_search_in_which_nothing_runs_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,6 +394,7 @@ def test_a_family_is_searched_told_and_evaluated(
         assert len(told["restarts"]) == 2 and len({each["seed"] for each in told["restarts"]}) == 2
         best = sorted(told["restarts"], key=lambda each: each["validation"])[refused]
         assert told["validation"]["value"] == best["validation"]
+        assert told["stress"].get("share", 1.0) == SIZES[name].get("stress", 1.0)
         assert {choice.name: told[choice.name] for choice in problem.choices} == best["scorers"]
         assert {"trace", "workloads", "tuned"} == set(told["provenance"]["inputs"])
         policy = load_policy(problem, written)

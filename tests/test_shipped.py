@@ -230,6 +230,10 @@ def spoil(results: Path, what: str) -> None:
         shutil.copy(results / "search/weights_curve.parquet", results / "search/other_curve.parquet")
     elif what == "no params":
         (results / "params/workloads.json").unlink()
+    elif what == "part of the stress":
+        path = results / "params/workloads.json"
+        told = json.loads(path.read_text())
+        path.write_text(json.dumps(told | {"workload": told["workload"] | {"stress": 0.5}}))
 
 
 @pytest.mark.parametrize(
@@ -241,6 +245,7 @@ def spoil(results: Path, what: str) -> None:
         ("empty", "neither searched policies nor a teacher"),
         ("unevaluated", "other was not evaluated: add it to evaluation.policies"),
         ("no params", "no results of a scenario: params/workloads.json is missing"),
+        ("part of the stress", "workload.stress is below 1: what is shipped passes the whole safety check"),
     ],
 )
 def test_results_that_can_not_be_shipped(tmp_path: Path, folder: Path, what: str, line: str) -> None:

@@ -16,7 +16,9 @@ from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes, digest_file
 from clearsched.params import Params, parse
 from clearsched.problems.dag_jobs.command import simulate_file
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
+from clearsched.problems.dag_jobs.schemas import WORKLOADS
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
@@ -32,6 +34,7 @@ from clearsched.problems.dag_jobs.workloads import (
     read_workloads,
     stress,
 )
+from clearsched.schemas import write_table
 from toys import micro_trace, stage, toy_rows, toy_trace
 
 TRACE = toy_trace([[stage(2), stage(1, [0])], [stage(3)]])
@@ -469,6 +472,22 @@ def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
             later = one.arrival_ms[max(kind.backlog, 1) :]
             assert later[-1] / len(later) == pytest.approx(100 / kind.faster, rel=0.3)
         assert (first[0].arrival_ms != first[1].arrival_ms).any() and (first[0].arrival_ms != other[0].arrival_ms).any()
+
+
+def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:
+    """All of it where the file tells none."""
+    shares = {}
+    for share in (1.0, 0.02):
+        drawn = draw(trace_path, stress=share)
+        assert drawn.settings.get("stress", 1.0) == share and ("stress" in drawn.settings) == (share < 1)
+        instance = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
+        assert instance.stress_share == share
+        shares[share] = instance.stressed(instance.split("train"))
+    assert len(shares[0.02]) < 0.1 * len(shares[1.0])
+    assert max(len(one.profile) for one in shares[0.02]) < max(len(one.profile) for one in shares[1.0])
+    write_table(trace_path.with_name("workloads.parquet"), drawn.table, WORKLOADS, drawn.settings | {"stress": 5.0})
+    with pytest.raises(ClearschedError, match="stress"):
+        load_inputs(trace_path, trace_path.with_name("workloads.parquet"))
 
 
 def test_batches_under_stress_come_together() -> None:

@@ -217,6 +217,10 @@ class Instance(Protocol):
         The episodes as they are where joining them would make another kind of episode. All are used.
         """
 
+    @property
+    def stress_share(self) -> float:
+        """The share of its stress that `stressed` makes, in (0, 1]: what passes less than all is not fit to deploy."""
+
     def stressed(self, episodes: Sequence[Episode]) -> list[Episode]:
         """Episodes made of the jobs of others for what short ones hide: long, with more load, with a backlog to clear.
 

@@ -30,6 +30,8 @@ def weaknesses(material: Material) -> Iterator[str]:
             f"On an episode under stress a measure is {stress['of_limit']:.2f} times its limit: find out why before it "
             "schedules anything."
         )
+    if "share" in stress:
+        yield f"It was checked under {100 * stress['share']:g} % of the stress (workload.stress): do not deploy it."
     side = direction_of(own, material.confidence)
     gains = side < 0 if material.objective.lower_is_better else side > 0
     if not gains and own["policy"] != own["reference"]:

@@ -139,13 +139,15 @@ def told_safe(evidence: Mapping[str, Any]) -> bool:
     return not Verdict(told.get("worst", 0.0), 0, told.get("of_limit", 0.0)).strays
 
 
-def evidence(verdict: Verdict, baseline: Policy) -> dict[str, Any]:
-    """What a policy's file tells of it."""
+def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str, Any]:
+    """What a policy's file tells of it; `share`: of the stress that was run, told where it is not all of it."""
+    part = {"share": share} if share < 1 else {}
     return {
         "stress": {
             "heuristic": baseline.name,
             "episodes": verdict.episodes,
             "worst": rounded(verdict.worst, 4),
             "of_limit": rounded(verdict.of_limit, 4),
+            **part,
         }
     }

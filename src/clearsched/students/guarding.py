@@ -136,4 +136,4 @@ def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], Non
             f"{policy.where}: the guard is refused, nothing was written: with it, {verdict} (the baseline is "
             f"{baseline.name}); at most {LIMIT:g} times its cost and time, and no measure above its limit, are safe"
         )
-    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline)})
+    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance.stress_share)})

@@ -107,7 +107,7 @@ def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None
         (verdict,) = judge(runs, [policy], baseline, episodes)
     if verdict.strays:
         raise RefusedError(policy, _why(str(verdict), baseline))
-    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline)})
+    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance.stress_share)})
 
 
 def refuse_worse(compared: Compared, where: str) -> None:

@@ -99,5 +99,7 @@ def _chosen(
     safety = first_safe(probes.verdict, [variants[place] for place in order], order.index(0))
     best = order[safety.place]
     policy = variants[best]
-    policy = replace(policy, evidence={**policy.evidence, **evidence(safety.verdict, bench.baseline)})
+    policy = replace(
+        policy, evidence={**policy.evidence, **evidence(safety.verdict, bench.baseline, bench.instance.stress_share)}
+    )
     return Refined(policy, costs.tolist(), spent, best, safety)

@@ -83,10 +83,15 @@ class DagJobsInstance:
             return list(episodes)
         return [streams.join(episodes[begin : begin + count]) for begin in range(0, len(episodes), count)]
 
+    @property
+    def stress_share(self) -> float:
+        """As the workloads tell; all of it where they tell none, or where episodes come from elsewhere."""
+        return 1.0 if self.drawn is None else float(self._settings.get("stress", 1.0))
+
     def stressed(self, episodes: Sequence[Workload]) -> list[Workload]:
         """Long streams, overload and a backlog to clear; batches that come together."""
-        share = 1.0 if self.drawn is None else self._settings.get("stress", 1.0)
-        return [made for kind in stress.kinds_of(episodes, share) for made in stress.stressed(episodes, kind)]
+        kinds = stress.kinds_of(episodes, self.stress_share)
+        return [made for kind in kinds for made in stress.stressed(episodes, kind)]
 
     def describe(self, split: str, episodes: Sequence[Workload]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""

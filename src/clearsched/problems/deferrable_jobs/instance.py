@@ -111,6 +111,11 @@ class DeferrableJobs:
         """As they are: an episode has its own capacity by the time of the day."""
         return list(episodes)
 
+    @property
+    def stress_share(self) -> float:
+        """All of it."""
+        return 1.0
+
     def stressed(self, episodes: Sequence[Episode]) -> list[Episode]:
         """None: what an episode's own capacity cannot hold is late under every policy."""
         return []

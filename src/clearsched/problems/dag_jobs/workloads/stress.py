@@ -64,7 +64,7 @@ def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, 
 
 
 def _part(kind: Stress, share: float) -> Stress:
-    """A share of the episodes, at least one, and of the jobs of each, but some of them."""
+    """The kind with a share of its episodes, at least one, and of the jobs of each, at least `FEWEST` of them."""
     jobs = max(math.ceil(share * kind.jobs), min(FEWEST, kind.jobs))
     return kind._replace(episodes=math.ceil(share * kind.episodes), jobs=jobs, backlog=math.ceil(share * kind.backlog))
 

@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import Bootstrap
 from clearsched.paper import drawing, judging, targets
@@ -31,7 +33,7 @@ from clearsched.paper.material import HEADER, Runs
 from clearsched.paper.published import CLAIMS, Claim, figures_claimed
 from clearsched.paper.running import busy_s, run_experiment
 from clearsched.paper.tables import JOBS, LATENCY
-from clearsched.params import Params, parse
+from clearsched.params import Params, parse, stage_values, write_stage
 from clearsched.params.scenarios import merge
 from clearsched.problems import find_problem
 from clearsched.registry import load
@@ -421,6 +423,10 @@ def test_claims_are_read_from_the_figures(results: Path, tmp_path: Path) -> None
         row for row in read_csv(tmp_path / "decima_batch.csv") if (row["panel"], row["policy"]) == ("ratio", "fifo")
     )
     assert (fifo["ours"], fifo["low"], fifo["verdict"]) == (ratio["value"], ratio["low"], "no verdict")
+    stage = tmp_path / "paper.json"
+    write_stage(stage_values(params, "paper"), "paper", stage)
+    done = CliRunner().invoke(app, ["paper", "claims", "--params", str(stage), "--out", str(tmp_path)])
+    assert done.exit_code == 0 and done.stdout == f"{text}\n", "as the rule has them: beside the figures"
     large = params.model_copy(update={"paper": own("paper").paper})
     judging.judge_all(large, tmp_path, tmp_path)
     judged = {row["claim"]: row["verdict"] for row in read_csv(tmp_path / "claims.csv")}

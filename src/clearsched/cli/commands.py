@@ -75,10 +75,7 @@ def check_outputs(params: Mapping[str, Any]) -> None:
     """
     values = [(f"--{name.replace('_', '-')}", each) for name, value in params.items() for each in _listed(value)]
     outputs = [(option, path) for option, path in values if isinstance(path, OUTPUT)]
-    # An option that is left empty names nothing; as a path it would be the folder that the command runs in.
-    others = [
-        each for _, each in values if isinstance(each, Path | str) and each != "" and not isinstance(each, OUTPUT)
-    ]
+    others = [each for _, each in values if isinstance(each, Path | str) and not isinstance(each, OUTPUT)]
     for option, path in outputs:
         try:
             (check_file if isinstance(path, OutputFile) else check_folder)(path)
@@ -99,7 +96,8 @@ class App(typer.Typer):
 
 
 def _listed(value: Any) -> Iterable[Any]:
-    return value if isinstance(value, list | tuple) else [value]
+    """The values of a parameter; none where it is empty: as a path that would be the folder the command runs in."""
+    return value if isinstance(value, list | tuple) else [value] if value != "" else []
 
 
 def open_streams() -> None:

@@ -31,8 +31,16 @@ LARGEST = 10_000_000
 """Bytes of the page; a schedule that does not fit is left out, and the page says so."""
 
 MODULES = (
-    *("dom.js", "theme.js", "tables.js", "data.js", "gantt.js"),
-    *("reasons.js", "told.js", "panels.js", "explorer.js", "main.js"),
+    "dom.js",
+    "theme.js",
+    "tables.js",
+    "data.js",
+    "gantt.js",
+    "reasons.js",
+    "told.js",
+    "panels.js",
+    "explorer.js",
+    "main.js",
 )
 """In the order in which they follow each other: a module comes after those that it imports from."""
 

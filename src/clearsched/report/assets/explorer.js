@@ -191,4 +191,3 @@ function lookAt(view, row) {
   fillReasons(view);
   drawCharts(view);
 }
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ POINTS = 240
 
 SHARE = 0.4
 """Of an episode, that the busy period takes."""
+
+MARKERS = 10
+"""On each line."""
 
 
 class Period(NamedTuple):
@@ -44,10 +47,10 @@ def draw(material: Material) -> style.Drawing:
         shown = subject.shown(name, runs.kinds[name])
         arrival, span = _of_episode(runs, name, period.episode)
         there = in_system(arrival, span, times)
-        jobs.plot(times, there, color=shown.look.colour, linestyle=style.KIND_DASHES[shown.kind], label=shown.label)
+        jobs.plot(times, there, label=shown.label, **_line(shown, len(times)))
         seen = (arrival >= period.begin_s) & (arrival <= period.end_s)
         smooth = moving_mean(span[seen], 7)
-        jct.plot(arrival[seen], smooth, color=shown.look.colour, linestyle=style.KIND_DASHES[shown.kind])
+        jct.plot(arrival[seen], smooth, **_line(shown, len(smooth)))
         rows += [
             row("jobs_in_system", name, shown.kind, float(at), float(n)) for at, n in zip(times, there, strict=True)
         ]
@@ -65,6 +68,12 @@ def draw(material: Material) -> style.Drawing:
         axes.set_ylim(bottom=0)
     figure.legend(*jobs.get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=7)
     return style.Drawing(figure, HEADER, rows)
+
+
+def _line(shown: style.Shown, count: int) -> dict[str, Any]:
+    """For `plot`, of `count` values: with a marker now and then, since two policies may share a colour."""
+    dashes = style.KIND_DASHES[shown.kind]
+    return style.points(shown, size=4.0) | {"linestyle": dashes, "markevery": max(1, count // MARKERS)}
 
 
 def busiest(runs: Runs) -> Period:

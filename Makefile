@@ -19,7 +19,7 @@ LOCKED = if ls .snakemake/locks/* >/dev/null 2>&1; then \
 
 .DEFAULT_GOAL := run
 .DELETE_ON_ERROR:
-.PHONY: run paper report test lint format typecheck audit params sync bench clean clean-all constraints help install install-dev
+.PHONY: run paper report docs test lint format typecheck audit params sync bench clean clean-all constraints help install install-dev
 
 run: install  ## install, run everything, print the comparison table (default)
 	@snakemake --cores all || { code=$$?; $(LOCKED); exit $$code; }
@@ -39,6 +39,10 @@ paper: install  ## the papers' figures and claims at the published settings, a n
 
 report: install  ## write results/report.html from the results there are
 	@snakemake --report results/report.html --quiet all
+
+docs: $(VENV)/.installed-docs  ## build the documentation site for a browser without a network: results/site/index.html
+	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
+	@echo "site        results/site/index.html"
 
 test: install-dev  ## run all tests
 	@pytest $(PYTEST_ARGS)
@@ -94,7 +98,7 @@ clean-all: clean  ## delete the environment and all caches too
 
 constraints:  ## pin every package anew, in a fresh environment: constraints.txt
 	$(PYTHON) -m venv --clear $(VENV)-pins
-	$(VENV)-pins/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	$(VENV)-pins/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,spark]'
 	@head -n 2 constraints.txt > constraints.txt.new
 	@# A local version such as +cpu names the build that this machine got; the pin holds for any.
 	$(VENV)-pins/bin/pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' >> constraints.txt.new
@@ -128,4 +132,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/pip
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing what the tests need"
 	@$(PIP_INSTALL) '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	@echo "installing what the documentation site needs"
+	@$(PIP_INSTALL) '.[docs]'
 	@touch $@

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+
 from site_pages import GENERATED, links
 
 
@@ -24,7 +25,8 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links of a page below docs/ that lead to a file elsewhere in the repository."""
+    """What is otherwise in the site than in the repository: links that leave docs/, and bars in tables."""
     place = page.file.src_uri
     written = links.sources().get(place, "")
-    return links.for_site(markdown, written, place) if written.startswith("docs/") else markdown
+    here = links.for_site(markdown, written, place) if written.startswith("docs/") else markdown
+    return links.with_plain_bars(here)

@@ -1,4 +1,4 @@
-"""The pages of the documentation site that are generated: the reference, and files of the repository that pages link to."""
+"""The pages of the documentation site that are generated: the reference, and files that other pages link to."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def sources() -> dict[str, str]:
 
 
 def shown() -> dict[str, str]:
-    """Files that are no page themselves and that a page links to, by their place in the site: path in the repository."""
+    """Files that are no page themselves and that a page links to, by their place in the site."""
     found = {}
     for source in sources().values():
         for target in targets((ROOT / source).read_text("utf-8")):
@@ -105,6 +105,18 @@ def shown() -> dict[str, str]:
             if page and page.startswith("files/"):
                 found[page] = linked
     return found
+
+
+def with_plain_bars(text: str) -> str:
+    """The page with bars in the code of its tables as they are meant.
+
+    Where the repository is read, a bar in a cell is escaped, in code too; in the site code keeps what stands in it.
+    """
+
+    def row(line: str) -> str:
+        return CODE.sub(lambda match: match[0].replace("\\|", "|"), line)
+
+    return "".join(row(line) if is_prose and line.startswith("|") else line for line, is_prose in prose(text))
 
 
 def page_of_file(source: str) -> str:

@@ -16,7 +16,6 @@ from clearsched.problems.problem import Problem, objectives
 from clearsched.scorers.kinds import SCORERS
 from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
-from clearsched.teacher.kind import TEACHER
 from site_pages.markdown import code, escaped, sentence, table
 
 HEAD = """\
@@ -42,7 +41,6 @@ def page() -> str:
 def common() -> dict[str, Mapping[str, Any]]:
     """Registries that all problems share, by title."""
     return {
-        "Teacher": {TEACHER.name: TEACHER},
         "Kinds of student": STUDENTS,
         "Kinds of scorer": SCORERS,
         "Figures of several scenarios": COMPARED,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -19,9 +18,10 @@ from site_pages.markdown import code, escaped, sentence, table
 HEAD = """\
 # Tables
 
-Every Parquet file that passes between two stages, by the module that defines its schema. Unit and meaning of a column
-stand in the file's own metadata too; the key `clearsched` of the metadata of a file tells settings and digests of what
-it was made from. A file of another schema is refused in one line. Folders are below `results/<scenario>/`.
+Every Parquet file that passes between two stages, by the module of `clearsched` that defines its schema. Unit and
+meaning of a column stand in the file's own metadata too; the key `clearsched` of the metadata of a file tells settings
+and digests of what it was made from. A file of another schema is refused in one line. Folders are below
+`results/<scenario>/`.
 """
 
 PLACES = {
@@ -61,10 +61,14 @@ class Table(NamedTuple):
 
 def page() -> str:
     """The whole page."""
-    lines = [HEAD]
+    lines, module = [HEAD], ""
     for each in (*defined(), *made()):
+        room, _, name = each.name.rpartition(".")
+        if room != module:
+            lines += [f"## {room.removeprefix('clearsched.')}", ""]
+            module = room
         place = f"`{PLACES[each.name]}`. " if each.name in PLACES else ""
-        lines += [f"## `{each.name}`", "", (place + (escaped(sentence(each.note)) if each.note else "")).strip(), ""]
+        lines += [f"### {name}", "", (place + (escaped(sentence(each.note)) if each.note else "")).strip(), ""]
         lines += [*table(["column", "type", "unit", "meaning", "may be empty"], map(_row, each.schema)), ""]
     return "\n".join(lines)
 
@@ -95,20 +99,15 @@ def made() -> Iterator[Table]:
     """The schemas that depend on the problem."""
     for name in PROBLEMS:
         problem = find_problem(name)
-        yield Table(f"clearsched.schemas.episodes, {name}", episodes(problem.measures), _EPISODES)
-        yield Table(f"clearsched.decisions.schema.log_schema, {name}", log_schema(problem), _LOG)
+        yield Table(f"tables of problem {name}.episodes", episodes(problem.measures), _EPISODES)
+        yield Table(f"tables of problem {name}.decisions", log_schema(problem), _LOG)
 
 
-_EPISODES = "evaluation/episodes.parquet: a row a policy and episode"
-_LOG = "decisions/decisions.parquet: a row a candidate"
+_EPISODES = "`evaluation/episodes.parquet`: a row a policy and episode"
+_LOG = "`decisions/decisions.parquet`: a row a candidate"
 
 
 def _row(field: pa.Field) -> list[str]:
     told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
     unit, meaning = escaped(told.get("unit", "")), escaped(told.get("meaning", ""))
     return [code(field.name), escaped(str(field.type)), unit, meaning, "yes" if field.nullable else ""]
-
-
-def source_files() -> list[Path]:
-    """The files of the package that make a schema."""
-    return [path for path in sorted(PACKAGE.rglob("*.py")) if "pa.schema(" in path.read_text("utf-8")]

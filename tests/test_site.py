@@ -99,6 +99,12 @@ def test_bars_in_the_code_of_tables_are_bars() -> None:
     assert links.with_plain_bars(page) == "| `a | b` | c \\| d |\n`a \\| b`\n```\n| `a \\| b` |\n```\n"
 
 
+def test_what_belongs_to_a_point_of_a_list_is_indented_for_the_site() -> None:
+    page = "* a\n  b\n\n  | c |\n  | d |\n\n  e\n* f\n\n1. g\n\n   h\n\n```\n\n  i\n```\n"
+    wanted = "* a\n  b\n\n    | c |\n    | d |\n\n    e\n* f\n\n1. g\n\n    h\n\n```\n\n  i\n```\n"
+    assert links.with_deep_lists(page) == wanted
+
+
 def anchors(text: str) -> set[str]:
     """The anchors of a page's headings as they are on GitHub: of twins the second gets -1."""
     found: dict[str, int] = {}
@@ -278,6 +284,21 @@ def test_no_link_of_the_site_is_broken(built: dict[Path, Page]) -> None:
             assert aim.exists(), f"{path}: {target}"
             if parts.fragment and aim in built:
                 assert unquote(parts.fragment) in built[aim].ids, f"{path}: {target}"
+
+
+MARKUP = re.compile(r"\*\*|`|\]\(|^\s*\||\|---|(?<=[.)] )\* \w", re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_no_markup_is_left_in_the_text_of_a_page(built: dict[Path, Page]) -> None:
+    """A list or table that the site reads otherwise than the repository's readers do."""
+    for path in built:
+        article = re.search(r"<article.*?</article>", path.read_text("utf-8"), re.DOTALL)
+        if article is None:  # the page of the search
+            continue
+        prose = re.sub(r"<[^>]+>", "", re.sub(r"<(pre|code).*?</\1>", "", article[0], flags=re.DOTALL))
+        left = MARKUP.search(prose)
+        assert left is None, f"{path}: {prose[max(0, left.start() - 60) : left.end() + 40]}"
 
 
 @pytest.mark.slow

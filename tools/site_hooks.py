@@ -25,8 +25,8 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """What is otherwise in the site than in the repository: links that leave docs/, and bars in tables."""
+    """What is otherwise in the site than in the repository: links, bars in tables, lists."""
     place = page.file.src_uri
     written = links.sources().get(place, "")
     here = links.for_site(markdown, written, place) if written.startswith("docs/") else markdown
-    return links.with_plain_bars(here)
+    return links.with_deep_lists(links.with_plain_bars(here))

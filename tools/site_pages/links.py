@@ -119,6 +119,21 @@ def with_plain_bars(text: str) -> str:
     return "".join(row(line) if is_prose and line.startswith("|") else line for line, is_prose in prose(text))
 
 
+def with_deep_lists(text: str) -> str:
+    """The page with further paragraphs and tables of a list's point indented by four blanks, as the site needs it.
+
+    Where the repository is read they are indented as far as the text of the point, by two or three.
+    """
+    lines, before, deep = [], "", False
+    for line, is_prose in prose(text):
+        if not before.strip():
+            deep = is_prose
+        deep = deep and bool(re.match(r" {2,3}\S", line))
+        lines.append(f"    {line.lstrip()}" if deep else line)
+        before = line
+    return "".join(lines)
+
+
 def page_of_file(source: str) -> str:
     """A page that shows a text file."""
     text = (ROOT / source).read_text("utf-8").rstrip()

@@ -21,6 +21,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from clearsched.cli import app
+from clearsched.figures import figures_of
 from clearsched.imports import PACKAGE
 from clearsched.paper.published import CLAIMS
 from clearsched.problems import PROBLEMS, find_problem
@@ -136,6 +137,13 @@ def test_every_link_of_a_page_leads_to_a_file_and_a_heading(source: str) -> None
         file = (ROOT / source).parent / path if path else ROOT / source
         assert file.exists(), target
         assert not anchor or anchor in anchors(file.read_text("utf-8")), target
+
+
+def test_every_picture_is_a_figure_of_the_workflow() -> None:
+    page = (ROOT / "docs/figures.md").read_text("utf-8")
+    for picture in (ROOT / "docs/images").iterdir():
+        assert any(picture.stem in figures_of(find_problem(problem)) for problem in PROBLEMS), picture
+        assert f"`docs/images/{picture.name}`" in page, "which command makes it"
 
 
 def registries() -> Iterator[Registry[Any]]:

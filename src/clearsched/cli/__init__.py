@@ -18,6 +18,7 @@ from clearsched.cli import (
     doctor,
     edge_cases,
     evaluation,
+    export,
     figures,
     heuristics,
     paper,
@@ -31,7 +32,7 @@ from clearsched.cli import (
     teacher,
     traces,
 )
-from clearsched.cli.commands import App, one_line, open_streams, unwritten
+from clearsched.cli.commands import App, Command, one_line, open_streams, unwritten
 from clearsched.cli.usage import UsageFault, usage_line
 from clearsched.errors import ClearschedError
 
@@ -47,6 +48,7 @@ app.command("simulate")(simulate.simulate)
 app.command("problems")(problems.problems)
 app.command("prepare")(problems.prepare)
 app.command("doctor")(doctor.doctor)
+app.command("export", cls=Command)(export.export)
 evaluation.app.command("optimum")(simulate.optimum)
 for module in (
     params,

@@ -1,0 +1,31 @@
+"""`clearsched export`: a student's rules for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearsched.cli.commands import output_file
+
+
+def export(
+    student: Annotated[Path, typer.Argument(help="The JSON file of a student, a searched policy or a formula.")],
+    format: Annotated[str, typer.Option("--format", help="python, c, java, lua, onnx or json-schema.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=output_file, metavar="FILE", help="File to write; without it beside the student, with its name."
+        ),
+    ] = None,
+    decisions: Annotated[
+        Path | None, typer.Option(help="Decision log that the test vectors are taken from; else they are drawn.")
+    ] = None,
+    vectors: Annotated[int, typer.Option(min=1, max=100_000, help="Decisions of the test vectors.")] = 200,
+) -> None:
+    """Write a student's rules as source code of another language, and test vectors beside it."""
+    from clearsched import export as room
+
+    for path in room.export(student, format, out, decisions, vectors):
+        typer.echo(str(path))

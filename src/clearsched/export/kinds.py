@@ -1,0 +1,24 @@
+"""The formats that a student is exported to. Light: the code of a format is imported when it is asked for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clearsched.registry import Registry
+
+
+class Format(NamedTuple):
+    """A language or a form in which others can use a student."""
+
+    name: str
+    label: str
+    suffix: str  # of the file
+    writer: str  # "module:function": of a `source.Source` makes the file's bytes
+    summary: str  # in a clause
+    vectors: bool = True  # whether test vectors are written beside it
+
+
+FORMATS = Registry(
+    "format",
+    (Format("python", "Python", ".py", "clearsched.export.python:write", "a module of the standard library alone"),),
+)

@@ -1,0 +1,44 @@
+"""What the command does: read a student, write it in a format, write test vectors beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clearsched.errors import ClearschedError
+from clearsched.export import vectors
+from clearsched.export.kinds import FORMATS, Format
+from clearsched.export.source import Source, read_source
+from clearsched.files import check_file, check_inputs, write_bytes, write_text
+from clearsched.registry import load
+
+VECTORS = ".vectors.csv"
+"""In place of the suffix of the file that is tested."""
+
+
+def write(student: Path, format: str, out: Path | None, decisions: Path | None, count: int | None) -> list[Path]:
+    """See `clearsched.export.export`."""
+    entry = FORMATS[format]
+    out = out or student.with_suffix(entry.suffix)
+    beside = out.with_name(out.name.partition(".")[0] + VECTORS)
+    files = [out, beside] if entry.vectors else [out]
+    for file in files:
+        check_file(file)
+        check_inputs(file, [student, *([decisions] if decisions else [])])
+    if beside == out:
+        raise ClearschedError(f"{out}: is where the test vectors go: name another file")
+    source = read_source(student, entry.label, out)
+    content = load(entry.writer)(source)
+    told = _vectors(source, entry, decisions, count or vectors.COUNT)
+    write_bytes(out, content)
+    if entry.vectors:
+        write_text(beside, told)
+    return files
+
+
+def _vectors(source: Source, entry: Format, decisions: Path | None, count: int) -> str:
+    """The test vectors, made before anything is written."""
+    if not entry.vectors:
+        return ""
+    policy = source.policy
+    asked = vectors.logged(policy, decisions) if decisions else vectors.drawn(policy, count)
+    return vectors.table(policy, [feature.name for feature in source.program.features], asked, count)

@@ -1,23 +1,32 @@
-"""Exported students answer as the simulator does: on its own decisions, on drawn ones, in every language that is here."""
+"""Exported students answer as the simulator does: on its decisions and on drawn ones, in every language there is here."""
 
 from __future__ import annotations
 
 import csv
 import json
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from clearsched.cli import app
 from clearsched.decisions.choices import Choices
-from clearsched.export import export
-from clearsched.export.vectors import Asked
+from clearsched.errors import ClearschedError
+from clearsched.export import FORMATS, export
+from clearsched.export.dialect import exact
+from clearsched.export.vectors import Asked, answer, drawn
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
@@ -207,6 +216,73 @@ def test_python_answers_as_the_simulator(
         more = {"none_allowed": asked.none_allowed} if given else {}
         found = module.choose(asked.features[:, columns].tolist(), asked.most, asked.least.tolist(), **more)
         assert (NONE if found.candidate is None else found.candidate, found.limit) == expected
+
+
+def posed(policy: ScoredPolicy, logged: Logged, columns: list[int]) -> str:
+    """The decisions as lines of numbers: none allowed, most, candidates; and a line each: least, features."""
+    lines = []
+    for asked in logged.asked:
+        lines.append(f"{int(asked.none_allowed)} {asked.most} {len(asked.features)}")
+        for row, least in zip(asked.features[:, columns].tolist(), asked.least.tolist(), strict=True):
+            lines.append(" ".join([str(least), *map(repr, row)]))
+    return "\n".join(lines) + "\n"
+
+
+def answered(text: str) -> list[tuple[int, int]]:
+    """What a driver prints: candidate and limit in each line."""
+    found = (line.split() for line in text.splitlines())
+    return [(int(candidate), int(limit)) for candidate, limit in found]
+
+
+C_DRIVER = """
+#include "NAME.c"
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+    int none_allowed, most, count, least[200];
+    static struct NAME_candidate rows[200];
+    while (scanf("%d %d %d", &none_allowed, &most, &count) == 3) {
+        for (int i = 0; i < count; i++) {
+            float *values = (float *)&rows[i];
+            if (scanf("%d", &least[i]) != 1)
+                return 1;
+            for (unsigned k = 0; k < sizeof rows[0] / sizeof(float); k++)
+                if (scanf("%f", &values[k]) != 1)
+                    return 1;
+        }
+        (void)none_allowed;
+        const struct NAME_decision found = NAME_choose(rows, count, most, leastNONE);
+        printf("%d %d\\n", found.candidate, found.limit);
+    }
+    return 0;
+}
+"""
+
+
+def run(command: Sequence[str | Path], text: str, folder: Path) -> str:
+    """What a program prints."""
+    answer = subprocess.run(command, input=text, capture_output=True, text=True, cwd=folder)
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    return answer.stdout
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_c_answers_as_the_simulator(
+    name: str, files: dict[str, Path], logs: dict[str, tuple[ScoredPolicy, Logged]], tmp_path: Path
+) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler `cc`")
+    policy, logged = logs[name]
+    source, _ = export(files[name], "c", tmp_path / f"{name}.c")
+    driver = C_DRIVER.replace("NAME", name).replace("NONE", ", none_allowed" if policy.may_idle else "")
+    (tmp_path / "driver.c").write_text(driver)
+    strict = ["-std=c11", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    run([compiler, *strict, "driver.c", "-o", "driver", "-lm"], "", tmp_path)
+    found = run([tmp_path / "driver"], posed(policy, logged, own_columns(policy, source)), tmp_path)
+    assert answered(found) == logged.answers
 
 
 def test_the_logs_hold_what_they_should(logs: dict[str, tuple[ScoredPolicy, Logged]]) -> None:

@@ -20,5 +20,8 @@ class Format(NamedTuple):
 
 FORMATS = Registry(
     "format",
-    (Format("python", "Python", ".py", "clearsched.export.python:write", "a module of the standard library alone"),),
+    (
+        Format("python", "Python", ".py", "clearsched.export.python:write", "a module of the standard library alone"),
+        Format("c", "C", ".c", "clearsched.export.c:write", "a file of C11"),
+    ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import shutil
 import subprocess
@@ -285,6 +286,92 @@ def test_c_answers_as_the_simulator(
     assert answered(found) == logged.answers
 
 
+JAVA_DRIVER = """
+public class Driver {
+    public static void main(String[] words) throws Exception {
+        final var constructor = NAME.Candidate.class.getDeclaredConstructors()[0];
+        final int width = constructor.getParameterCount();
+        final var in = new java.io.StreamTokenizer(new java.io.InputStreamReader(System.in));
+        in.resetSyntax();
+        in.wordChars(33, 126);
+        in.whitespaceChars(0, 32);
+        while (in.nextToken() != java.io.StreamTokenizer.TT_EOF) {
+            final boolean none_allowed = in.sval.equals("1");
+            in.nextToken();
+            final int most = Integer.parseInt(in.sval);
+            in.nextToken();
+            final int count = Integer.parseInt(in.sval);
+            final int[] least = new int[count];
+            final var rows = new NAME.Candidate[count];
+            for (int i = 0; i < count; i++) {
+                in.nextToken();
+                least[i] = Integer.parseInt(in.sval);
+                final Object[] values = new Object[width];
+                for (int k = 0; k < width; k++) {
+                    in.nextToken();
+                    values[k] = Float.parseFloat(in.sval);
+                }
+                rows[i] = (NAME.Candidate) constructor.newInstance(values);
+            }
+            final var found = NAME.choose(rows, most, leastNONE);
+            System.out.println(found.candidate() + " " + found.limit());
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_java_answers_as_the_simulator(
+    name: str, files: dict[str, Path], logs: dict[str, tuple[ScoredPolicy, Logged]], tmp_path: Path
+) -> None:
+    if shutil.which("javac") is None or shutil.which("java") is None:
+        pytest.skip("no Java compiler `javac`")
+    policy, logged = logs[name]
+    named = name.title()
+    source, _ = export(files[name], "java", tmp_path / f"{named}.java")
+    driver = JAVA_DRIVER.replace("NAME", named).replace("NONE", ", none_allowed" if policy.may_idle else "")
+    (tmp_path / "Driver.java").write_text(driver)
+    run(["javac", "-Xlint:all", "-Werror", source.name, "Driver.java"], "", tmp_path)
+    found = run(["java", "Driver"], posed(policy, logged, own_columns(policy, source)), tmp_path)
+    assert answered(found) == logged.answers
+
+
+LUA_DRIVER = """
+local rules = dofile("NAME.lua")
+while true do
+    local none_allowed, most, count = io.read("*n", "*n", "*n")
+    if not none_allowed then
+        break
+    end
+    local rows, least = {}, {}
+    for i = 1, count do
+        least[i] = io.read("*n")
+        rows[i] = {}
+        for _, name in ipairs(rules.features) do
+            rows[i][name] = io.read("*n")
+        end
+    end
+    local found = rules.choose(rows, most, least, none_allowed == 1)
+    print(string.format("%d %d", found.candidate and found.candidate - 1 or -1, found.limit))
+end
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lua_answers_as_the_simulator(
+    name: str, files: dict[str, Path], logs: dict[str, tuple[ScoredPolicy, Logged]], tmp_path: Path
+) -> None:
+    lua = next(filter(None, map(shutil.which, ("lua", "lua5.4", "lua5.3", "luajit"))), None)
+    if lua is None:
+        pytest.skip("no Lua")
+    policy, logged = logs[name]
+    source, _ = export(files[name], "lua", tmp_path / f"{name}.lua")
+    (tmp_path / "driver.lua").write_text(LUA_DRIVER.replace("NAME", name))
+    found = run([lua, "driver.lua"], posed(policy, logged, own_columns(policy, source)), tmp_path)
+    assert answered(found) == logged.answers
+
+
 def test_the_logs_hold_what_they_should(logs: dict[str, tuple[ScoredPolicy, Logged]]) -> None:
     """Every answer that a student may give is among the decisions on which languages are compared."""
     for name in ("idling", "patched", "boosted_trees"):
@@ -293,3 +380,176 @@ def test_the_logs_hold_what_they_should(logs: dict[str, tuple[ScoredPolicy, Logg
         assert len(logged.asked) == LOGGED
         assert len({limit for _, limit in logged.answers}) > 2, name
         assert max(len(asked.features) for asked in logged.asked) > 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_vectors_are_those_that_the_code_answers(name: str, files: dict[str, Path], tmp_path: Path) -> None:
+    """Rows on both sides of every threshold: candidate, limit, and the rules that spoke."""
+    source, vectors = export(files[name], "python", tmp_path / f"{name}.py")
+    module, decisions = imported(source), {}
+    for row in csv.DictReader(vectors.open()):
+        decisions.setdefault(row["decision"], []).append(row)
+    assert len(decisions) == 200
+    rules = set()
+    for rows in decisions.values():
+        first = rows[0]
+        given = [
+            [float(row[feature.name]) for feature in module_features(load_policy(files[name]), row)] for row in rows
+        ]
+        more = {"none_allowed": first["none_allowed"] == "1"} if "none_allowed" in first else {}
+        found = module.choose(given, int(first["most"]), [int(row["least"]) for row in rows], **more)
+        place = NONE if found.candidate is None else found.candidate
+        assert (str(place), str(found.limit)) == (first["candidate"], first["limit"])
+        assert (found.rule, found.limit_rule) == (first["rule"], first["limit_rule"])
+        rules |= {found.rule, found.limit_rule}
+    assert len(rules) > 1
+
+
+def module_features(policy: ScoredPolicy, row: dict[str, str]) -> list[Any]:
+    """The features of a problem that a row of vectors has."""
+    return [feature for feature in policy.rank.features if feature.name in row]
+
+
+@given(st.floats(-1e30, 1e30, width=32), st.integers(-2, 2))
+def test_a_literal_parts_float32_numbers_as_the_threshold_does(threshold: float, steps: int) -> None:
+    """A language whose numbers are float64 compares with a decimal; the loop compares float32."""
+    value = np.float32(threshold)
+    for _ in range(abs(steps)):
+        value = np.nextafter(value, np.float32(np.inf if steps > 0 else -np.inf))
+    assert (float(value) < float(exact(threshold))) == bool(value < np.float32(threshold))
+
+
+def test_literals_read_as_rules_do() -> None:
+    assert [exact(value) for value in (4.8, 160.0, 2.9, 1e-7)] == ["4.8", "160.0", "2.9", "1e-7"]
+    assert exact(0.3) == "0.3" and float(exact(0.7)) == float(np.float32(0.7)) != 0.7
+
+
+def test_the_file_tells_where_it_comes_from(tmp_path: Path) -> None:
+    path = tmp_path / "stay_and_move.json"
+    shutil.copy(SHIPPED / "default" / "stay_and_move.json", path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    for name, entry in FORMATS.items():
+        if entry.vectors and name != "onnx":
+            text = " ".join(export(path, name)[0].read_text("utf-8").split())
+            for told in (
+                f"From: stay_and_move.json, sha256 {digest}",
+                "trace c7633a1b78ddbcb8",
+                "mean job completion time 20.1615 s on 32 validation episodes",
+                "[s] time since the job arrived",
+                "Apache-2.0",
+                "3. else if job_is_source >= 1 -> score 1000, and",
+            ):
+                assert told in text, (name, told)
+            assert "restarts" not in text
+
+
+def test_the_rules_stand_in_their_order(tmp_path: Path) -> None:
+    text = export(student(tmp_path, "rules", RULE_LIST), "c")[0].read_text()
+    places = [text.index(told) for told in ("// 1. if job_is", '"rule 1"', "// 2. else", '"rule 2"', '"rule 4"')]
+    assert places == sorted(places)
+
+
+def test_a_problem_without_a_level(tmp_path: Path) -> None:
+    rules = {"rules": [{"if": "job_is_late >= 1", "then": 1}, {"if": "otherwise", "then": 0}], "ties": ["job_cpu"]}
+    path = tmp_path / "late.json"
+    path.write_text(json.dumps({"kind": "student", "problem": "deferrable_jobs", "none": True, "start": rules}))
+    module = imported(export(path, "python")[0])
+    assert module.choose([(3.0, 0.0), (2.0, 1.0), (1.0, 1.0)]) == (2, "rule 1")
+    assert module.choose([(3.0, 0.0)]) == (None, "rule 2")
+    assert module.choose([(3.0, 0.0)], none_allowed=False) == (0, "rule 2")
+    assert module.choose([]) == (None, "")
+    with pytest.raises(ValueError, match="candidate 1: a feature or the score is not a finite number"):
+        module.choose([(1.0, 1.0), (float("nan"), 1.0)])
+
+
+def test_vectors_are_taken_from_a_log(tmp_path: Path, files: dict[str, Path]) -> None:
+    """The answer is the student's, whatever the log's expert did."""
+    policy = load_policy(files["rule_list"])
+    asked = list(islice(drawn(policy, 5), 5))
+    assert [answer(policy, one) for one in asked] == [answer(policy, one) for one in islice(drawn(policy, 5), 5)]
+
+
+GUARD = {"heuristic": "fair", "when": {"backlog_s": {"above": 300, "until": 150}}}
+NETWORK = {
+    "features": ["job_age_s"],
+    "network": [{"weights": [[1.0]], "bias": [0.0]}, {"weights": [[1.0]], "bias": [1.0]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "told"),
+    [
+        ({}, ("--format", "pyton"), "unknown format 'pyton': known are python, c, "),
+        ({}, ("--format", "pyton"), "; did you mean python?"),
+        ({"kind": "teacher"}, ("--format", "c"), "no policy: an object with"),
+        ({"problem": "dag_job"}, ("--format", "c"), "unknown problem 'dag_job': known are dag_jobs, deferrable_jobs"),
+        ({"problem": "deferrable_jobs"}, ("--format", "c"), "start: missing"),
+        ({"stage": {"job_ages": 1}}, ("--format", "c"), "unknown feature 'job_ages'; did you mean job_age_s?"),
+        ({"stage": NETWORK}, ("--format", "c"), "a scorer of this kind (Perceptron) is not made of rules"),
+        ({"guard": GUARD}, ("--format", "python"), "its guard watches the cluster and calls a heuristic"),
+        ({}, ("--format", "python", "--out", "SELF"), "is what is read: write to another place"),
+        ({}, ("--format", "java", "--out", "FOLDER/1.java"), "'1' is no name there"),
+        ({}, ("--format", "c", "--decisions", "missing.parquet"), "missing.parquet: no such file"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(
+    change: dict[str, Any], arguments: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    path = student(tmp_path, "mine", **{"stage": RULE_LIST, **change})
+    given = [word.replace("SELF", str(path)).replace("FOLDER", str(tmp_path)) for word in arguments]
+    found = CliRunner().invoke(app, ["export", str(path), *given])
+    assert isinstance(found.exception, ClearschedError)
+    assert told in str(found.exception) and "\n" not in str(found.exception)
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.json"], "nothing half written"
+
+
+def test_the_command_ends_with_2(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", "from clearsched.cli import main; main()"]
+    given = ["export", str(tmp_path / "none.json"), "--format", "python"]
+    found = subprocess.run([*program, *given], capture_output=True, text=True)
+    assert found.returncode == 2
+    assert found.stderr == f"clearsched: {tmp_path / 'none.json'}: no such file\n"
+
+
+def test_the_schema_takes_every_student(files: dict[str, Path], tmp_path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    (path,) = export(files["patched"], "json-schema", tmp_path / "student.schema.json")
+    schema = json.loads(path.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    checker = jsonschema.Draft202012Validator(schema)
+    for file in [*files.values(), *SHIPPED.glob("*/stay_and_move.json")]:
+        checker.validate(json.loads(file.read_text()))
+    checker.validate(json.loads(student(tmp_path, "network", NETWORK).read_text()))
+    checker.validate(json.loads(student(tmp_path, "guarded", RULE_LIST, guard=GUARD).read_text()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "teacher"},
+        {"problem": "deferrable_jobs"},
+        {"none": 1},
+        {"most": -1},
+        {"stage": {"job_ages": 1}},
+        {"stage": {"rules": []}},
+        {"stage": {"rules": [{"then": 1}]}},
+        {"stage": {**RULE_LIST, "ties": ["job_ages"]}},
+        {"limit": {**SHARES, "ties": ["job_age_s"]}},
+        {"stage": {"steps": [{"if": "otherwise", "than": 1}]}},
+        {"stage": {"trees": [{"feature": [-1]}], "features": ["job_age_s"]}},
+        {"stage": {"formula": {"job_age_s": 1e31}}},
+        {"patches": [{"when": "always", "do": "prefer", "cap": 0.5}]},
+        {"patches": [{"when": "always", "do": "hurry"}]},
+        {"guard": {**GUARD, "when": {"backlog": {"above": 3, "until": 1}}}},
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(
+    change: dict[str, Any], files: dict[str, Path], tmp_path: Path
+) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    (path,) = export(files["patched"], "json-schema", tmp_path / "student.schema.json")
+    broken = student(tmp_path, "broken", **{"stage": RULE_LIST, **change})
+    with pytest.raises(ClearschedError):
+        load_policy(broken, PROBLEM)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(json.loads(path.read_text())).validate(json.loads(broken.read_text()))

@@ -48,6 +48,7 @@ FLOORS = (
     ("clearsched.students",),
     ("clearsched.evaluation",),
     ("clearsched.reading",),
+    ("clearsched.export",),
     ("clearsched.figures",),
     ("clearsched.edge_cases",),
     ("clearsched.pareto",),

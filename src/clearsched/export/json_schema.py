@@ -46,7 +46,10 @@ def schema_of(problem: Problem) -> dict[str, Any]:
         "none": {**FLAG, "description": "whether its scores may answer none of the candidates"},
         "patches": {"type": "array", "items": _patch(), "description": "of a person, on top of the scorers"},
         "guard": _guard(problem),
-        **{choice.name: {"$ref": f"#/$defs/{choice.name}", "description": choice.question} for choice in problem.choices},
+        **{
+            choice.name: {"$ref": f"#/$defs/{choice.name}", "description": choice.question}
+            for choice in problem.choices
+        },
         "units": {"type": "object", "additionalProperties": TEXT, "description": "of the features"},
         "most": {"type": "number", "minimum": 0, "description": "the largest level; notes and texts use it"},
         "provenance": {"type": "object", "description": "version, settings and inputs that it was made with"},
@@ -148,7 +151,11 @@ def _parts(problem: Problem) -> dict[str, Any]:
             "properties": {
                 "if": {"$ref": "#/$defs/condition"},
                 "of": {"enum": ["", *names], "description": "the feature that must be below the cap"},
-                "below": {"type": "array", "items": {"$ref": "#/$defs/term"}, "description": "the cap: the least of them"},
+                "below": {
+                    "type": "array",
+                    "items": {"$ref": "#/$defs/term"},
+                    "description": "the cap: the least of them",
+                },
                 "then": {**NUMBER, "description": "the value; without it the cap"},
                 "plus": {**_by_feature(names), "description": "weights that are added"},
             },
@@ -215,5 +222,3 @@ def _object(keys: Mapping[str, Any], *, extra: bool = False) -> dict[str, Any]:
 def _list(items: Mapping[str, Any]) -> dict[str, Any]:
     """At least one."""
     return {"type": "array", "items": dict(items), "minItems": 1}
-
-

@@ -23,5 +23,15 @@ FORMATS = Registry(
     (
         Format("python", "Python", ".py", "clearsched.export.python:write", "a module of the standard library alone"),
         Format("c", "C", ".c", "clearsched.export.c:write", "a file of C11"),
+        Format("java", "Java", ".java", "clearsched.export.java:write", "a class of Java 17"),
+        Format("lua", "Lua", ".lua", "clearsched.export.lua:write", "a module of Lua 5.3 and newer, or LuaJIT"),
+        Format(
+            "json-schema",
+            "JSON Schema",
+            ".schema.json",
+            "clearsched.export.json_schema:write",
+            "what the files of the problem's students look like",
+            vectors=False,
+        ),
     ),
 )

@@ -187,6 +187,11 @@ def _trees(part: Trees, before: str) -> Iterator[Statement]:
     yield Return(SCORE, before + part.name)
 
 
+def trees_of(part: Trees) -> list[list[Statement]]:
+    """What each tree adds to the score, for a language in which it is a function of its own."""
+    return [[_grown(tree)] for tree in part.trees]
+
+
 def _grown(tree: Tree) -> Statement:
     """A tree that adds the leaf that a candidate comes to."""
     if isinstance(tree, Node):

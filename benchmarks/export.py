@@ -2,10 +2,10 @@
 
     python benchmarks/export.py [--student FILE ...] [--profiles DIR_OR_TRACE] [--cpu-seconds S] [--flags=-O2] [--json]
 
-Each student (default: the shipped policy of the default scenario, the rule list that the README shows, and 50 boosted
-trees of depth 3 on random thresholds) is exported to C and compiled with the system's compiler. It then answers the
-decisions of one episode of setting (a) under the fair heuristic, cut or filled up to 16 candidates by taking rows again,
-over and over for a given CPU time: microseconds of one decision, limit and `none` included.
+Each student (default: the shipped policy of the default scenario, the rule list that the README shows, and 50 trees of
+depth 3 on random thresholds) is exported to C and compiled with the system's compiler. It then answers the decisions of
+one episode of setting (a) under the fair heuristic, cut or filled up to 16 candidates by taking rows again, over and
+over for a given CPU time: microseconds of one decision, limit and `none` included.
 """
 
 from __future__ import annotations

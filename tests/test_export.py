@@ -1,4 +1,4 @@
-"""Exported students answer as the simulator does: on its decisions and on drawn ones, in every language there is here."""
+"""Exported students answer as the simulator does, on its decisions and on drawn ones, in every language there is."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ LOGGED = 10_000
 RULE_LIST = {
     "rules": [
         {
-            "if": "job_is_source >= 1 and job_fair_load < 2.9 and job_work_left_s < 160 and stage_critical_path_s >= 3.3"
-            " and job_work_per_executor_s < 160",
+            "if": "job_is_source >= 1 and job_fair_load < 2.9 and job_work_left_s < 160 and "
+            "stage_critical_path_s >= 3.3 and job_work_per_executor_s < 160",
             "then": 4,
         },
         {"if": "job_is_source >= 1 and job_fair_load < 2 and job_work_left_s < 110", "then": 3},
@@ -372,6 +372,32 @@ def test_lua_answers_as_the_simulator(
     assert answered(found) == logged.answers
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "patched"])
+def test_onnx_answers_as_the_simulator(
+    name: str, files: dict[str, Path], logs: dict[str, tuple[ScoredPolicy, Logged]], tmp_path: Path
+) -> None:
+    pytest.importorskip("onnx", reason="no onnx")
+    runtime = pytest.importorskip("onnxruntime", reason="no onnxruntime")
+    policy, logged = logs[name]
+    source, _ = export(files[name], "onnx", tmp_path / f"{name}.onnx")
+    settings = runtime.SessionOptions()
+    settings.intra_op_num_threads = 1  # trees are added in their order
+    session = runtime.InferenceSession(source, settings, providers=["CPUExecutionProvider"])
+    told = json.loads(session.get_modelmeta().custom_metadata_map["features"])
+    columns = [names_of(policy.rank).index(feature) for feature in told]
+    assert columns == own_columns(policy, source)
+    for asked, expected in zip(logged.asked, logged.answers, strict=True):
+        given = {"candidates": asked.features[:, columns], "most": np.array(asked.most), "least": asked.least}
+        given |= {"none_allowed": np.array(asked.none_allowed)} if policy.may_idle else {}
+        candidate, limit = session.run(["candidate", "limit"], given)
+        if name == "formula" and int(candidate) != expected[0]:
+            # The runtime's logarithms of equal numbers differ by the last digit from place to place.
+            scores = policy.scores(asked.features)
+            assert scores[candidate] == pytest.approx(scores[expected[0]], abs=1e-12)
+            continue
+        assert (int(candidate), int(limit)) == expected
+
+
 def test_the_logs_hold_what_they_should(logs: dict[str, tuple[ScoredPolicy, Logged]]) -> None:
     """Every answer that a student may give is among the decisions on which languages are compared."""
     for name in ("idling", "patched", "boosted_trees"):
@@ -410,7 +436,7 @@ def module_features(policy: ScoredPolicy, row: dict[str, str]) -> list[Any]:
     return [feature for feature in policy.rank.features if feature.name in row]
 
 
-@given(st.floats(-1e30, 1e30, width=32), st.integers(-2, 2))
+@given(st.floats(-(2.0**99), 2.0**99, width=32), st.integers(-2, 2))
 def test_a_literal_parts_float32_numbers_as_the_threshold_does(threshold: float, steps: int) -> None:
     """A language whose numbers are float64 compares with a decimal; the loop compares float32."""
     value = np.float32(threshold)
@@ -420,7 +446,7 @@ def test_a_literal_parts_float32_numbers_as_the_threshold_does(threshold: float,
 
 
 def test_literals_read_as_rules_do() -> None:
-    assert [exact(value) for value in (4.8, 160.0, 2.9, 1e-7)] == ["4.8", "160.0", "2.9", "1e-7"]
+    assert [exact(value) for value in (4.8, 160.0, 2.9)] == ["4.8", "160.0", "2.9"]
     assert exact(0.3) == "0.3" and float(exact(0.7)) == float(np.float32(0.7)) != 0.7
 
 
@@ -486,6 +512,7 @@ NETWORK = {
         ({"problem": "deferrable_jobs"}, ("--format", "c"), "start: missing"),
         ({"stage": {"job_ages": 1}}, ("--format", "c"), "unknown feature 'job_ages'; did you mean job_age_s?"),
         ({"stage": NETWORK}, ("--format", "c"), "a scorer of this kind (Perceptron) is not made of rules"),
+        ({"patches": PATCHES}, ("--format", "onnx"), "export"),
         ({"guard": GUARD}, ("--format", "python"), "its guard watches the cluster and calls a heuristic"),
         ({}, ("--format", "python", "--out", "SELF"), "is what is read: write to another place"),
         ({}, ("--format", "java", "--out", "FOLDER/1.java"), "'1' is no name there"),

@@ -11,8 +11,42 @@ from clearsched.export.source import Source
 from clearsched.export.statements import Statement, body_of, bounding, placing
 
 RESERVED = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while".split()
+    [
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+    ]
 )
 
 POWER = """// Through a pointer, so that no compiler puts anything else, such as a square root, in place of `pow`.
@@ -123,7 +157,7 @@ def _declared(source: Source, dialect: Dialect, name: str) -> list[str]:
     program, guard = source.program, f"{name.upper()}_C"
     lines = [*source.header(), ""]
     lines += [
-        f"Compile: cc -std=c11 -O2 -c {source.out.name}, and link with -lm. For the declarations alone, in another file:",
+        f"Compile: cc -std=c11 -O2 -c {source.out.name}, and link with -lm. For the declarations alone, elsewhere:",
         f"  #define {name.upper()}_DECLARATIONS",
         f'  #include "{source.out.name}"',
         "",

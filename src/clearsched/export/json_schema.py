@@ -1,8 +1,8 @@
 """The schema of a student's file, so that other programs can check one: JSON Schema, draft 2020-12.
 
-It holds for all files of a problem's students, not for the one that is exported: which keys there are, of what type, which
-features and heuristics are known. What no schema can say, such as that the last rule must be `otherwise`, is told by
-`clearsched students show`.
+It holds for all files of a problem's students, not for the one that is exported: which keys there are, of what type,
+which features and heuristics are known. What no schema can say, such as that the last rule must be `otherwise`, is told
+by `clearsched students show`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _kinds(choice: Choice, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     features = {"type": "array", "items": {"enum": list(names)}, "uniqueItems": True}
     trees = {"type": "array", "items": {"$ref": "#/$defs/tree"}, "minItems": 1}
     sides = [*names, *(word + name for word in WORDS.values() for name in names)]
-    ties = {"type": "array", "items": {"enum": [*names, *(MOST + name for name in names)]}}
+    ties: dict[str, Any] = {"type": "array", "items": {"enum": [*names, *(MOST + name for name in names)]}}
     if choice.form == "level":
         ties["maxItems"] = 0
     return {

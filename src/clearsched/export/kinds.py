@@ -25,6 +25,7 @@ FORMATS = Registry(
         Format("c", "C", ".c", "clearsched.export.c:write", "a file of C11"),
         Format("java", "Java", ".java", "clearsched.export.java:write", "a class of Java 17"),
         Format("lua", "Lua", ".lua", "clearsched.export.lua:write", "a module of Lua 5.3 and newer, or LuaJIT"),
+        Format("onnx", "ONNX", ".onnx", "clearsched.export.onnx:write", "a graph; trees as a tree ensemble"),
         Format(
             "json-schema",
             "JSON Schema",

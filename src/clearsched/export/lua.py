@@ -11,8 +11,30 @@ from clearsched.export.source import Source
 from clearsched.export.statements import Return, Statement, body_of, bounding, placing, trees_of
 
 RESERVED = frozenset(
-    "and break do else elseif end false for function goto if in local nil not or repeat return then true until "
-    "while".split()
+    [
+        "and",
+        "break",
+        "do",
+        "else",
+        "elseif",
+        "end",
+        "false",
+        "for",
+        "function",
+        "goto",
+        "if",
+        "in",
+        "local",
+        "nil",
+        "not",
+        "or",
+        "repeat",
+        "return",
+        "then",
+        "true",
+        "until",
+        "while",
+    ]
 )
 
 FLOAT32 = """-- Rounds to float32, in which the rules were made.

@@ -124,9 +124,9 @@ def _results(evidence: Mapping[str, Any], measures: Mapping[str, Measure]) -> li
         found.append(f"Result: {value}{episodes}{best}")
     for name in measures:
         distilled, unseen = evidence.get(f"validation_{name}"), evidence.get(f"unseen_{name}")
-        value = unseen if is_number(unseen) else distilled[-1] if isinstance(distilled, list) and distilled else None
-        if value is not None:
-            found.append(f"Result: {_measured(name, value, measures)} on validation episodes")
+        known = [*(distilled if isinstance(distilled, list) else []), *([unseen] if is_number(unseen) else [])]
+        if known:
+            found.append(f"Result: {_measured(name, known[-1], measures)} on validation episodes")
     stress = evidence.get("stress")
     if isinstance(stress, Mapping) and {"heuristic", "worst"} <= set(stress):
         count = f" of {stress['episodes']} training and stressed ones" if "episodes" in stress else ""

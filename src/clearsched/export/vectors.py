@@ -202,11 +202,10 @@ def table(policy: ScoredPolicy, names: Sequence[str], decisions: Iterator[Asked]
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    level = policy.level is not None
-    writer.writerow(
-        ["decision", *(["none_allowed"] if policy.may_idle else []), *(["most", "least"] if level else []), *names]
-        + ["candidate", *(["limit"] if level else []), "rule", *(["limit_rule"] if level else [])]
-    )
+    idles, level = policy.may_idle, policy.level is not None
+    asks = [*(["none_allowed"] if idles else []), *(["most", "least"] if level else [])]
+    answers = ["candidate", *(["limit"] if level else []), "rule", *(["limit_rule"] if level else [])]
+    writer.writerow(["decision", *asks, *names, *answers])
     columns = [names_of(policy.rank).index(name) for name in names]
     number = 0
     for asked in islice(decisions, PATIENCE * count):
@@ -214,16 +213,10 @@ def table(policy: ScoredPolicy, names: Sequence[str], decisions: Iterator[Asked]
         if found is None:
             continue
         for row, least in zip(asked.features, asked.least.tolist(), strict=True):
-            writer.writerow(
-                [
-                    number,
-                    *([int(asked.none_allowed)] if policy.may_idle else []),
-                    *([asked.most, least] if level else []),
-                ]
-                + [decimal(row[column]) for column in columns]
-                + [found.candidate, *([found.limit] if level else []), found.rule]
-                + ([found.limit_rule] if level else [])
-            )
+            posed = {"none_allowed": int(asked.none_allowed), "most": asked.most, "least": least}
+            told = found._asdict()
+            values = [decimal(row[column]) for column in columns]
+            writer.writerow([number, *(posed[ask] for ask in asks), *values, *(told[name] for name in answers)])
         number += 1
         if number == count:
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -174,6 +175,13 @@ def test_corrections_are_measured_on_the_same_episodes() -> None:
         assert "stragglers" not in row["change"] or change > 0
         # Jobs at time 0 leave no executor idle that a stage could use, and the embedded levels are neighbours.
         assert row["change"] not in ("work_conserving", "right_interpolation") or change == 0
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler `cc`")
+def test_exported_code_is_measured() -> None:
+    answer = json.loads(run("export.py", "--cpu-seconds", "0", "--json"))["us_a_decision"]
+    assert list(answer) == ["stay_and_move", "rule_list", "boosted_trees"]
+    assert all(0 < cost < 1e4 for cost in answer.values())
 
 
 def test_a_trace_that_is_not_there_is_told() -> None:

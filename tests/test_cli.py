@@ -60,6 +60,7 @@ def test_every_stage_has_its_commands() -> None:
     paths = {" ".join(path) for path in commands()}
     assert paths >= {
         "simulate",
+        "export",
         "problems",
         "params check",
         "params dvc",

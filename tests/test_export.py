@@ -23,19 +23,24 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from clearsched.cli import app
+from clearsched.decisions import log as write_log
 from clearsched.decisions.choices import Choices
+from clearsched.decisions.reader import read_choices
 from clearsched.errors import ClearschedError
 from clearsched.export import FORMATS, export
 from clearsched.export.dialect import exact
 from clearsched.export.vectors import Asked, answer, drawn
 from clearsched.problems import find_problem
+from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.problem import NONE
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.students import ranking
 from clearsched.students.settings import RankingParams
+from stages import stage_params
 from toys import micro_trace
 
 SHIPPED = Path(__file__).parents[1] / "src" / "clearsched" / "shipped"
@@ -488,11 +493,29 @@ def test_a_problem_without_a_level(tmp_path: Path) -> None:
         module.choose([(1.0, 1.0), (float("nan"), 1.0)])
 
 
-def test_vectors_are_taken_from_a_log(tmp_path: Path, files: dict[str, Path]) -> None:
-    """The answer is the student's, whatever the log's expert did."""
+def test_vectors_are_drawn_alike_every_time(files: dict[str, Path]) -> None:
     policy = load_policy(files["rule_list"])
-    asked = list(islice(drawn(policy, 5), 5))
-    assert [answer(policy, one) for one in asked] == [answer(policy, one) for one in islice(drawn(policy, 5), 5)]
+    asked, again = (list(islice(drawn(policy, 5), 5)) for _ in range(2))
+    assert [answer(policy, one) for one in asked] == [answer(policy, one) for one in again]
+
+
+def test_vectors_are_taken_from_a_log(tmp_path: Path, files: dict[str, Path]) -> None:
+    """The rows are the log's; the answer is the student's, whatever the log's expert did."""
+    trace, jobs, decisions = (tmp_path / f"{name}.parquet" for name in ("trace", "workloads", "decisions"))
+    params = stage_params(
+        workload={"executors": 4, "jobs": 5, "episodes": {"train": 4, "validation": 3, "test": 1}},
+        decisions={"episodes": 3, "held_out": 2},
+    )
+    write_trace(trace, micro_trace())
+    workloads.build(params, trace, jobs)
+    write_log(params, trace, jobs, None, "fifo", decisions)
+    source, vectors = export(files["rule_list"], "python", tmp_path / "rules.py", decisions, 20)
+    logged, rows = read_choices(decisions, PROBLEM, "stage"), list(csv.DictReader(vectors.open()))
+    assert len({row["decision"] for row in rows}) == 20
+    features = logged.features[~logged.is_none][: len(rows)]
+    for name in imported(source).Candidate._fields:
+        column = names_of(STAGE).index(name)
+        assert [np.float32(row[name]) for row in rows] == features[:, column].tolist()
 
 
 GUARD = {"heuristic": "fair", "when": {"backlog_s": {"above": 300, "until": 150}}}

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from clearsched.cli.commands import output_file
+from clearsched.export.kinds import FORMATS
 
 
 def export(
     student: Annotated[Path, typer.Argument(help="The JSON file of a student, a searched policy or a formula.")],
-    format: Annotated[str, typer.Option("--format", help="python, c, java, lua, onnx or json-schema.")],
+    format: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}.")],
     out: Annotated[
         Path | None,
         typer.Option(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clearsched.edge_cases.cases import cases_of
+from clearsched.export.kinds import FORMATS
 from clearsched.figures.kinds import COMPARED, caption, figures_of
 from clearsched.paper.bases import BASES
 from clearsched.paper.experiments import EXPERIMENTS
@@ -43,6 +44,7 @@ def common() -> dict[str, Mapping[str, Any]]:
     return {
         "Kinds of student": STUDENTS,
         "Kinds of scorer": SCORERS,
+        "Formats of exported rules": FORMATS,
         "Figures of several scenarios": COMPARED,
         "Figures of the papers": PAPER_FIGURES,
         "Experiments of these figures": EXPERIMENTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +34,7 @@ from clearsched.scorers.trees import TreeSum
 from clearsched.search import safety
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import Trials, trials
-from clearsched.students import limit_caps, switch
+from clearsched.students import limit_caps, refinement_steps, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
 from clearsched.students.level_structures import LevelSpace, level_structures
@@ -46,6 +46,7 @@ from clearsched.students.repairing import headed, repaired
 from clearsched.students.restructuring import (
     SCREENED,
     Around,
+    Safe,
     conditions_on,
     other_ties,
     restructured,
@@ -592,6 +593,57 @@ def test_structures_of_several_shapes_get_their_numbers_first(seen: Choices) -> 
     one, three = (refine(task, student, RefineParams(rounds=3, evaluations=20, structures=count)) for count in (1, 3))
     assert cost(task, three.policy) <= 1.005 * cost(task, one.policy) < 0.9 * cost(task, student)
     assert three.costs[-1] < three.costs[0]
+
+
+def test_where_no_structure_is_better_as_it_stands_the_nearest_get_their_numbers(
+    seen: Choices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "Less than 0.5 s of work first" saves nothing until its threshold has moved."""
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((), 0.0),), NAMES))
+    idle = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
+    asked: list[int] = []
+
+    def nearest(
+        student: ScoredPolicy, around: Around, is_safe: Safe, count: int, tried: Collection[str]
+    ) -> list[ScoredPolicy]:
+        asked.append(count)
+        return [] if count == 1 or len(asked) > 2 else [idle]
+
+    monkeypatch.setattr(refinement_steps, "restructured", nearest)
+    found = refine(task, student, RefineParams(rounds=4, evaluations=60))
+    assert asked == [1, 3, 1, 3], "after the round that found something it is asked again, and ends"
+    assert cost(task, found.policy) < 0.9 * cost(task, student)
+
+
+def test_the_best_of_what_else_was_fitted_for_the_level_gets_its_numbers_too(
+    seen: Choices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The student's own, and the two that schedule best as fitted, of which some are of one shape."""
+    task = task_of(seen)
+    student = student_of(LEAST_WORK)
+    one, two, three = (
+        RuleList((*(Rule((Condition(AGE, True, float(at)),), 1.0) for at in range(count)), Rule((), 0.5)), NAMES)
+        for count in (1, 2, 3)
+    )
+    monkeypatch.setattr(
+        refinement_steps, "level_scorers", lambda task: [student.scorers["limit"], one, two, two, three]
+    )
+    worst = shape_of(replace(student, scorers={**student.scorers, "limit": one}))
+    asked: list[ScoredPolicy] = []
+    with trials(task.bench.instance, task.bench.measure) as runs:
+        steps = Steps(task, RefineParams(rounds=1), runs, task.bench.train, task.bench.validation, None)
+        cost_of = runs.cost
+        monkeypatch.setattr(
+            runs,
+            "cost",
+            lambda policies, episodes: (
+                cost_of(policies, episodes) + np.array([[shape_of(each) == worst] for each in policies])
+            ),
+        )
+        monkeypatch.setattr(steps, "_renumbered", lambda policy, name: asked.append(policy) or [])
+        assert steps.of(student) == [student]
+    assert [policy.scorers["limit"] for policy in asked] == [student.scorers["limit"], two, three]
 
 
 def test_what_changes_nothing_is_taken_out(seen: Choices) -> None:

@@ -29,6 +29,12 @@ from clearsched.students.tidying import tidied
 WORTH = 0.0002
 """Share of the mean cost that a structure with its numbers must save."""
 
+STUCK = 3
+"""So many structures get their numbers where none is better as it stands."""
+
+LEVELS = 2
+"""So many other trees or caps of those that were fitted for the level get their numbers in the first round."""
+
 
 class Steps:
     """What becomes of a student, step by step.
@@ -71,24 +77,34 @@ class Steps:
             else:
                 found.append(repair)
         for number in range(self._settings.rounds):
-            structures = [found[-1]] if number == 0 else self._restructured(found[-1])
-            if not structures:
+            steps = self._round(found[-1], number)
+            if steps is None:
                 break
-            steps = self._round(found[-1], structures, number)
             found += [*steps[:-1], *map(self._tidied, steps[-1:])]
         return found
 
-    def _round(self, student: ScoredPolicy, structures: list[ScoredPolicy], number: int) -> list[ScoredPolicy]:
-        """What a round makes of a student: other numbers, after the first round in another structure; none: no better.
+    def _round(self, student: ScoredPolicy, number: int) -> list[ScoredPolicy] | None:
+        """What a round makes of a student: other numbers, later in another structure; None: there is none.
 
-        Of several structures each gets its numbers before one is chosen: a further condition is worth little at a
-        threshold that was guessed. Those of a round that found nothing better are left aside by the next one.
+        Where no structure is better as it stands, the nearest get their numbers before they are judged, as several do.
         """
-        if self._settings.structures == 1:
-            found = [step for each in structures for step in (each, *self._renumbered(each, str(number)))]
-            return found[1:] if number == 0 else found
+        alone = self._settings.structures == 1
         if number == 0:
-            structures = self._with_other_levels(student)
+            others = self._with_other_levels(student)
+            return self._best(student, [student, *(self._cheapest(others, LEVELS) if alone else others)], 0)
+        structures = self._restructured(student, self._settings.structures)
+        if structures and alone:
+            return [*structures, *self._renumbered(structures[0], str(number))]
+        if alone:
+            structures = self._restructured(student, STUCK)
+        return self._best(student, structures, number) if structures else None
+
+    def _best(self, student: ScoredPolicy, structures: list[ScoredPolicy], number: int) -> list[ScoredPolicy]:
+        """The best of several structures, each with its numbers, if it is better than the student; none: it is not.
+
+        A further condition is worth little at a threshold that was guessed. Structures of a round that found nothing
+        better are left aside by the next one.
+        """
         tuned = [self._renumbered(each, f"{number}.{place}") for place, each in enumerate(structures)]
         found = [student, *structures, *(each for steps in tuned for each in steps)]
         costs = self._runs.cost(found, [*self._train, *self._choosing]).mean(axis=1)
@@ -100,15 +116,23 @@ class Steps:
         return []
 
     def _with_other_levels(self, student: ScoredPolicy) -> list[ScoredPolicy]:
-        """The student, and with all that was fitted for its level: a larger tree may be worth more with its numbers."""
+        """The student with all else that was fitted for its level: with its numbers it may be worth more."""
         level = self._task.level
         if level is None or not self._settings.levels:
-            return [student]
+            return []
         others = [
             replace(student, scorers={**student.scorers, level.name: scorer}) for scorer in level_scorers(self._task)
         ]
-        shapes = {shape_of(policy): policy for policy in [*others, student]}
-        return [policy for policy in shapes.values() if policy is student or self._is_safe(policy)]
+        shapes = {shape_of(policy): policy for policy in others}
+        shapes.pop(shape_of(student), None)
+        return [policy for policy in shapes.values() if self._is_safe(policy)]
+
+    def _cheapest(self, policies: list[ScoredPolicy], count: int) -> list[ScoredPolicy]:
+        """The best of some policies on the training episodes, the best first."""
+        if not policies:
+            return []
+        costs = self._runs.cost(policies, self._train).mean(axis=1)
+        return [policies[place] for place in np.argsort(costs, kind="stable").tolist()[:count]]
 
     def _tidied(self, student: ScoredPolicy) -> ScoredPolicy:
         """The student without what changes nothing; the rules of its candidates are numbered anew."""
@@ -142,9 +166,9 @@ class Steps:
         )
         return around._replace(level_choice=level.name, level=space)
 
-    def _restructured(self, student: ScoredPolicy) -> list[ScoredPolicy]:
+    def _restructured(self, student: ScoredPolicy, count: int) -> list[ScoredPolicy]:
         """The student in the best structures next to its own."""
-        return restructured(student, self._around, self._is_safe, self._settings.structures, self._tried)
+        return restructured(student, self._around, self._is_safe, count, self._tried)
 
     def _renumbered(self, student: ScoredPolicy, name: str) -> list[ScoredPolicy]:
         """The student with better numbers; none where it has no numbers, or where nothing safe was found."""

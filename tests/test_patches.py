@@ -138,7 +138,7 @@ def in_loop(policy: ScoredPolicy, rows: np.ndarray, none_allowed: bool) -> int:
     """The answer of the compiled loop."""
     table = new_rows(len(rows), len(NAMES))
     table[: len(rows)] = rows
-    rank = policy._packed(policy.rank)._replace(none=policy.may_idle)
+    rank = policy.packed(policy.rank)
     return int(best_candidate(rank, table, len(rows), np.empty(len(rows) + BLOCK), none_allowed))
 
 
@@ -150,7 +150,7 @@ def test_loop_scores_json_and_text_agree(case: tuple[ScoredPolicy, np.ndarray], 
     answer = in_loop(policy, rows, none_allowed)
     assert answer == NONE or 0 <= answer < len(rows), "never what is no candidate"
     assert answer == answer_by_hand(policy, rows, none_allowed, whens)
-    assert answer == choose(policy._packed(policy.rank)._replace(none=policy.may_idle), rows, none_allowed)
+    assert answer == choose(policy.packed(policy.rank), rows, none_allowed)
     # Outside the loop: the highest score, or none where that is above it.
     scores = policy.scores(np.vstack([rows, np.full((1, len(NAMES)), np.nan)]).astype(np.float32))
     outside = int(scores[:-1].argmax())
@@ -170,7 +170,7 @@ def test_loop_scores_json_and_text_agree(case: tuple[ScoredPolicy, np.ndarray], 
     caps = [[p.cap for p in policy.patches if p.cap is not None and meets(p.when, row)] for row in rows]
     shares = [min([0.5, *own]) for own in caps]
     assert policy.level_share(rows).tolist() == shares
-    assert levels_of(policy._packed(LEVEL), rows).tolist() == shares
+    assert levels_of(policy.packed(LEVEL), rows).tolist() == shares
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
@@ -190,7 +190,7 @@ def test_ten_thousand_decisions_in_the_loop_and_outside() -> None:
         drawn = [_drawn(generator) for _ in range(int(generator.integers(1, 5)))]
         weights = {name: float(generator.normal()) for name in NAMES} | {"constant": float(generator.normal(0, 3))}
         policy = policy_of(drawn, none=bool(number % 2), rank=weights)
-        rank = policy._packed(policy.rank)._replace(none=policy.may_idle)
+        rank = policy.packed(policy.rank)
         starts = np.cumsum([0, *generator.integers(1, 9, size=200)])
         rows = generator.normal(0, 2, size=(starts[-1], len(NAMES))).astype(np.float32)
         scores = policy.scores(rows)

@@ -48,6 +48,14 @@ class Flip(NamedTuple):
     distance: float  # deviations
 
 
+class Bracket(NamedTuple):
+    """Two values of a feature next to each other on a grid, of which only the further one flips the answer."""
+
+    flip: Flip
+    near: float
+    least: float  # deviations of `near`: no flip between the two is smaller
+
+
 def spread_of(choices: Choices) -> Spread:
     """What a log tells of its features; rows of none have none."""
     real = ~choices.is_none
@@ -81,6 +89,7 @@ def smallest_flip(
     trial = _Trial(policy, decision, spread, wanted)
     scorer, names = policy.scorers[policy.rank.name], names_of(policy.rank)
     found: list[Flip] = []
+    brackets: list[Bracket] = []
     exact = True
     for feature in _asked(policy):
         if not spread.deviation[feature] > 0:
@@ -88,9 +97,22 @@ def smallest_flip(
         for rows in trial.units(feature):
             piecewise = not policy.patches and scorer.is_piecewise(names[feature], len(rows))
             exact &= piecewise
-            flip = trial.piecewise(feature, rows) if piecewise else trial.searched(feature, rows)
-            found += [flip] if flip else []
-    return min(found, key=lambda flip: (flip.distance, flip.feature), default=None), exact
+            if piecewise:
+                flip = trial.piecewise(feature, rows)
+                found += [flip] if flip else []
+            else:
+                bracket = trial.bracket(feature, rows)
+                brackets += [bracket] if bracket else []
+    best = min(found, key=_order, default=None)
+    for bracket in sorted(brackets, key=lambda bracket: (bracket.least, bracket.flip.feature)):
+        if best is not None and bracket.least > best.distance:
+            break
+        best = min([*([best] if best else []), trial.narrowed(bracket)], key=_order)
+    return best, exact
+
+
+def _order(flip: Flip) -> tuple[float, int]:
+    return flip.distance, flip.feature
 
 
 def _asked(policy: ScoredPolicy) -> list[int]:
@@ -108,12 +130,13 @@ class _Trial:
         self.policy, self.decision, self.spread, self.wanted = policy, decision, spread, wanted
         self.none = decision.is_none
         self.rows = decision.features
+        self._scoring = policy.scoring()
         self.scores = self._scored(self.rows)
         self.answer = int(self._answers(self.scores[None])[0])
         self.rank: Choice = policy.rank
 
     def _scored(self, rows: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
-        return np.array(self.policy.scores(rows, starts), np.float64)
+        return np.array(self._scoring(rows, starts), np.float64)
 
     def _answers(self, scores: np.ndarray) -> np.ndarray:
         """int64[v]: the row that is answered under each of scores float64[v, n]: the first best, none before others."""
@@ -150,8 +173,8 @@ class _Trial:
             values = np.concatenate([np.floor(values), np.floor(values) + 1])
         return self._first(feature, rows, values)
 
-    def searched(self, feature: int, rows: np.ndarray) -> Flip | None:
-        """The smallest change on a grid over what the log has seen, made smaller by halving."""
+    def bracket(self, feature: int, rows: np.ndarray) -> Bracket | None:
+        """The smallest change on a grid over what the log has seen, and the grid's value before it."""
         own = float(self.rows[rows[0], feature])
         low, high = float(self.spread.low[feature]), float(self.spread.high[feature])
         grid = np.concatenate([np.linspace(low, high, GRID), own + (high - low) * np.geomspace(1e-4, 1, GRID)])
@@ -159,13 +182,23 @@ class _Trial:
         if self.spread.whole[feature]:
             grid = np.round(grid)
         flip = self._first(feature, rows, grid)
-        if flip is None or self.spread.whole[feature]:
-            return flip
-        near, far = own, flip.value
+        if flip is None:
+            return None
+        if self.spread.whole[feature]:
+            return Bracket(flip, flip.value, flip.distance)
+        between = grid[(np.minimum(own, flip.value) < grid) & (grid < np.maximum(own, flip.value))].astype(np.float32)
+        near = float(between[np.argmax(np.abs(between - own))]) if len(between) else own
+        return Bracket(flip, near, abs(near - own) / float(self.spread.deviation[feature]))
+
+    def narrowed(self, bracket: Bracket) -> Flip:
+        """The smallest change within a bracket, by halving."""
+        flip, near = bracket.flip, bracket.near
         for _ in range(HALVINGS):
-            middle = (near + far) / 2
-            found = self._first(feature, rows, np.array([middle]))
-            near, far, flip = (near, middle, found) if found else (middle, far, flip)
+            middle = float(np.float32((near + flip.value) / 2))
+            if middle in (near, flip.value):
+                break
+            found = self._first(flip.feature, flip.rows, np.array([middle]))
+            near, flip = (near, found) if found else (middle, flip)
         return flip
 
     def _changed(self, feature: int, rows: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -116,7 +116,7 @@ def _score(scorer: Scorer, choice: Choice, row: np.ndarray) -> float:
 
 def _place(scorer: RuleList | StepList, choice: Choice, row: np.ndarray) -> int:
     """The rule or step that a row fits."""
-    return int(scorer.firing(row[None], names_of(choice))[0])
+    return int(scorer.numbered().scores(row[None], names_of(choice))[0])
 
 
 def _unit(choice: Choice, name: str) -> str:

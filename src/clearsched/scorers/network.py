@@ -13,7 +13,7 @@ from clearsched.compiled.scoring import Packed, scores_of
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.scorer import Facts, Question, Scorer, known_column, name_list
+from clearsched.scorers.scorer import Facts, Question, Scorer, Scoring, known_column, name_list
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ class Perceptron(Scorer):
         weights, bias = self.layers[-1]
         answer: np.ndarray = (values @ weights + bias)[:, 0]
         return answer
+
+    def scoring(self, names: Sequence[str]) -> Scoring:
+        """`scores`, also of a network that does not run in the loop."""
+        return lambda features, starts=None: self.scores(features, names, starts)
 
     def _scales(self) -> np.ndarray:
         return np.array(self.scales or (0.0,) * len(self.names), np.float64)

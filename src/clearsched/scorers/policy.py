@@ -21,7 +21,7 @@ from clearsched.problems.problem import Compiled, Episode, Instance, Problem
 from clearsched.scorers.guard import Guard, read_guard
 from clearsched.scorers.older import renewed
 from clearsched.scorers.patches import STAY_IDLE, Patch, packed_patches, read_patches
-from clearsched.scorers.scorer import Scorer, read_scorer
+from clearsched.scorers.scorer import Scorer, Scoring, read_scorer
 
 KINDS = ("student", "searched", "formula")
 """What the key `kind` of a file may say: a formula is a student that somebody wrote."""
@@ -82,8 +82,7 @@ class ScoredPolicy:
         Raises:
             ClearschedError: a scorer that does not run there.
         """
-        level = self._packed(self.level) if self.level else NOTHING
-        return self.problem.compile(self._packed(self.rank)._replace(none=self.may_idle), level)
+        return self.problem.compile(self.packed(self.rank), self.packed(self.level) if self.level else NOTHING)
 
     @cached_property
     def guarded(self) -> Compiled:
@@ -101,14 +100,23 @@ class ScoredPolicy:
         numbers that tell the order (`compiled.patches.patched`). `starts`: int64[d + 1], the first row of each
         decision, which some scorers ask for (`Scorer.relative`); None: all rows are of one.
         """
-        is_none = np.isnan(features).all(axis=1)
-        rows = np.where(is_none[:, None], np.float32(0), features)
-        begins = None if starts is None else np.append(0, np.cumsum(~is_none))[starts]
-        scored = np.zeros(len(rows))
-        scored[~is_none] = self.scorers[self.rank.name].scores(rows[~is_none], names_of(self.rank), begins)
-        scored = patched(packed_patches(self.patches, self.rank), self.none, rows, scored)
-        answer: np.ndarray = np.where(is_none, 0.0 if self.may_idle else -np.inf, scored)
-        return answer
+        return self.scoring()(features, starts)
+
+    def scoring(self) -> Scoring:
+        """`scores` for who asks often: scorer and patches are packed once."""
+        rank, none = self.rank, 0.0 if self.may_idle else -np.inf
+        scores, patches = self.scorers[rank.name].scoring(names_of(rank)), packed_patches(self.patches, rank)
+
+        def scored(features: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+            is_none = np.isnan(features).all(axis=1)
+            rows = np.where(is_none[:, None], np.float32(0), features)
+            begins = None if starts is None else np.append(0, np.cumsum(~is_none))[starts]
+            found = np.zeros(len(rows))
+            found[~is_none] = scores(rows[~is_none], begins)
+            answer: np.ndarray = np.where(is_none, none, patched(patches, self.none, rows, found))
+            return answer
+
+        return scored
 
     def level_share(self, features: np.ndarray) -> np.ndarray:
         """float64[n]: the share of the most that each row gets if it is chosen; features float32[n, F].
@@ -124,7 +132,7 @@ class ScoredPolicy:
     @property
     def rounds_up(self) -> bool:
         """Whether a level is rounded up; else to the nearest."""
-        return self.level is not None and self._packed(self.level).up
+        return self.level is not None and self.packed(self.level).up
 
     def write(self, path: str | Path) -> None:
         """Write the policy's JSON, atomically."""
@@ -140,10 +148,16 @@ class ScoredPolicy:
             units |= {feature.name: feature.unit for feature in choice.features if feature.unit}
         write_json(path, content | {"units": units} | dict(self.evidence))
 
-    def _packed(self, choice: Choice) -> Packed:
+    def packed(self, choice: Choice) -> Packed:
+        """Flat arrays for the loop of what answers a choice, patches on top.
+
+        Raises:
+            ClearschedError: a scorer that does not run there.
+        """
         packed = self.scorers[choice.name].pack(names_of(choice), f"{self.where}: {choice.name}")
         none = self.none and choice.form == "rank"
-        return with_patches(packed._replace(none=none), packed_patches(self.patches, choice))
+        packed = with_patches(packed._replace(none=none), packed_patches(self.patches, choice))
+        return packed._replace(none=self.may_idle) if choice.form == "rank" else packed
 
 
 def names_of(choice: Choice) -> tuple[str, ...]:

@@ -158,10 +158,10 @@ class RuleList(ByColumns):
         for ties in each_less(self.ties):
             yield replace(self, ties=ties, shares=())
 
-    def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """int64[n]: the first rule that fits each row."""
+    def numbered(self) -> RuleList:
+        """The first rule that fits speaks."""
         numbered = tuple(rule._replace(value=float(i)) for i, rule in enumerate(self.rules))
-        return replace(self, rules=numbered, shares=(), ties=()).scores(features, names).astype(np.int64)
+        return replace(self, rules=numbered, shares=(), ties=())
 
     def is_piecewise(self, name: str, together: int = 1) -> bool:
         """Constant between thresholds but for ties, which are weights."""

@@ -23,6 +23,13 @@ Facts = Mapping[str, Any]
 `none`, whether "none of these" is an answer. Each may be missing."""
 
 
+class Scoring(Protocol):
+    """Scores of rows whose features have the names that were told before."""
+
+    def __call__(self, features: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+        """As `Scorer.scores`."""
+
+
 class Question(Protocol):
     """The choice that a scorer answers, as far as it needs it: a `problems.declarations.Choice`."""
 
@@ -101,7 +108,12 @@ class Scorer(Protocol):
 
         `starts`: int64[d + 1], the first row of each decision; None: all rows are of one. Asked where `relative`.
         """
-        return scores_of(self.pack(names), features, starts)
+        return self.scoring(names)(features, starts)
+
+    def scoring(self, names: Sequence[str]) -> Scoring:
+        """`scores` for who asks often: what can be made ready is made once."""
+        packed = self.pack(names)
+        return lambda features, starts=None: scores_of(packed, features, starts)
 
     def to_json(self) -> Any:
         """The value that a student's file has of it; `from_json` gives the same scorer back."""
@@ -151,9 +163,14 @@ class Scorer(Protocol):
         """It with a part less that a search may have left idle; the larger parts first, the last of them first."""
         return iter(())
 
+    def numbered(self) -> Scorer | None:
+        """The scorer whose score of a row is the place of the piece that speaks for it; None where there is none."""
+        return None
+
     def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray | None:
         """int64[n]: the piece that speaks for each row of float32[n, F], by its place; None where all do at once."""
-        return None
+        numbered = self.numbered()
+        return None if numbered is None else numbered.scores(features, names).astype(np.int64)
 
     def is_piecewise(self, name: str, together: int = 1) -> bool:
         """Whether the score is a straight line in a feature between `thresholds`, so that crossings can be computed.

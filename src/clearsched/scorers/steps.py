@@ -178,10 +178,9 @@ class StepList(ByColumns):
             for other in fewer:
                 yield replace(self, steps=with_item(self.steps, place, other))
 
-    def firing(self, features: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """int64[n]: the first step that each row falls under."""
-        steps = tuple(replace(step, value=float(i), plus={}) for i, step in enumerate(self.steps))
-        return replace(self, steps=steps).scores(features, names).astype(np.int64)
+    def numbered(self) -> StepList:
+        """The first step that a row falls under speaks."""
+        return replace(self, steps=tuple(replace(step, value=float(i), plus={}) for i, step in enumerate(self.steps)))
 
     def is_piecewise(self, name: str, together: int = 1) -> bool:
         """But for the features of caps; where several rows change at once, if steps give the feature one weight."""
@@ -197,7 +196,9 @@ class StepList(ByColumns):
 
     def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """The weight that the step of each row gives the feature."""
-        return np.array([step.plus.get(name, 0.0) for step in self.steps])[self.firing(rows, names)]
+        return np.array([step.plus.get(name, 0.0) for step in self.steps])[
+            self.numbered().scores(rows, names).astype(np.int64)
+        ]
 
     def places(self) -> Counter[str]:
         """Of conditions, caps and weights."""

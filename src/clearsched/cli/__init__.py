@@ -26,6 +26,7 @@ from clearsched.cli import (
     problems,
     report,
     search,
+    serve,
     shipped,
     simulate,
     students,
@@ -49,6 +50,7 @@ app.command("problems")(problems.problems)
 app.command("prepare")(problems.prepare)
 app.command("doctor")(doctor.doctor)
 app.command("export", cls=Command)(export.export)
+app.command("serve")(serve.serve)
 evaluation.app.command("optimum")(simulate.optimum)
 for module in (
     params,

@@ -1,14 +1,17 @@
-"""One decision asked for from outside a simulator: who is chosen, who comes next, which piece spoke, what level follows.
+"""One decision asked for from outside a simulator: who is chosen, who comes next, which piece spoke, which level.
 
-What answers is what a problem's loop calls (`best_candidate`, `write_levels`). All of it is one call, since handing the
-arrays of a scorer to compiled code takes longer than scoring a few candidates.
+What answers is what a problem's loop calls (`best_candidate`, `write_levels`). All of it is one call, and the hundred
+arrays of the scorers are handed over once (`hold`): that takes ten times as long as scoring a few candidates.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import types
+from numba.experimental import structref
 
 from clearsched.compiled.jit import allocating, compiled
 from clearsched.compiled.patches import place_of
@@ -41,6 +44,31 @@ class Answer(NamedTuple):
     level_piece: float
 
 
+@structref.register
+class HeldType(types.StructRef):
+    """The type of `Held` in compiled code."""
+
+    def preprocess_fields(self, fields: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+        """The types of the fields, without the values that literals have."""
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class Held(structref.StructRefProxy):
+    """What `hold` gives: an `Asked` that compiled code has already."""
+
+    asked: Asked
+
+
+structref.define_boxing(HeldType, Held)
+structref.define_constructor(Held, HeldType, ["asked"])
+
+
+@allocating
+def hold(asked: Asked) -> Held:
+    """Hand the arrays of scorers over, for any number of calls."""
+    return Held(asked)
+
+
 @compiled
 def runner_up(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray, best: int, none_allowed: bool) -> int:
     """Who would be chosen if `best` were no answer: a row, NONE or NOBODY; `values` as `best_candidate` leaves them."""
@@ -60,17 +88,17 @@ def runner_up(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray, 
 
 
 @allocating
-def ask(asked: Asked, given: np.ndarray, columns: np.ndarray, width: int, none_allowed: bool) -> Answer:
+def ask(held: Held, given: np.ndarray, columns: np.ndarray, width: int, none_allowed: bool) -> Answer:
     """Answer one decision.
 
     Args:
-        asked: scorers whose rows have `width` features.
+        held: what `hold` gives, of scorers whose rows have `width` features.
         given: float64[n, k], n at least 1: some features of each candidate, finite as float32; the others are 0.
         columns: int64[k]: the place of each of them among all features.
         width: number of all features.
         none_allowed: whether "none of these" may be answered now.
     """
-    count = len(given)
+    asked, count = held.asked, len(given)
     rows = np.zeros((width, count), np.float32).T
     for i in range(count):
         for k in range(len(columns)):

@@ -81,11 +81,11 @@ class Telling:
         """What the student answers and why, what the teacher did, what would flip it."""
         order = np.argsort(rank_places(self.policy, self.decision))
         answer, teachers = int(order[0]), int(self.decision.chosen[0])
-        opening = f"The student answers {self.name(answer)}{self._because(answer)}."
+        opening = f"The student answers {self.name(answer)}{self.because(answer)}."
         if len(order) == 1:
             return [opening, "There is no other answer."]
         other = teachers if teachers != answer else int(order[1])
-        return [opening, *self._comparison(answer, other), self._teacher(answer), *self._flips(answer, teachers)]
+        return [opening, *self.comparison(answer, other), self._teacher(answer), *self._flips(answer, teachers)]
 
     def name(self, row: int) -> str:
         """What a row is called: "stage 57 (job 12)"."""
@@ -93,7 +93,11 @@ class Telling:
         if self.decision.is_none[row]:
             return f"none of these ({rank.none})"
         told = f"{rank.name} {self.decision.candidate[row]}"
-        return f"{told} ({rank.group} {self.decision.group[row]})" if rank.group else told
+        return f"{told} ({self.group_name(row)})" if rank.group else told
+
+    def group_name(self, row: int) -> str:
+        """What the group of a row is called: "job 12"."""
+        return f"{self.policy.rank.group} {self.decision.group[row]}"
 
     def _setting(self) -> str:
         rank, decision = self.policy.rank, self.decision
@@ -112,7 +116,8 @@ class Telling:
     def _scorer(self) -> Scorer:
         return self.policy.scorers[self.policy.rank.name]
 
-    def _because(self, row: int) -> str:
+    def because(self, row: int) -> str:
+        """What speaks for an answer, to follow its name."""
         if self.decision.is_none[row]:
             why = "is worth it" if self.policy.patches else "has a score above 0"
             return f", since no candidate {why}"
@@ -128,7 +133,8 @@ class Telling:
         ]
         return f"; before that comes {' and '.join(told)}" if told else ""
 
-    def _comparison(self, answer: int, other: int) -> list[str]:
+    def comparison(self, answer: int, other: int) -> list[str]:
+        """Why another row is not the answer."""
         rank, rows = self.policy.rank, self.decision.features
         if self.decision.is_none[other]:
             never = "It never answers none of these."
@@ -154,24 +160,25 @@ class Telling:
             return ["No change of a single feature within what the log has seen gives another answer."]
         how = "" if exact else " (found by search)"
         told = [
-            f"The smallest change that flips it{how}: {self._change(flip)}, and {self.name(flip.answer)} is answered."
+            f"The smallest change that flips it{how}: {self.change(flip)}, and {self.name(flip.answer)} is answered."
         ]
         if teachers not in (answer, flip.answer):
             own, exact = smallest_flip(self.policy, self.decision, self.spread, teachers)
             how = "" if exact else " (found by search)"
             told.append(
-                f"For the teacher's choice{how}: {self._change(own)}."
+                f"For the teacher's choice{how}: {self.change(own)}."
                 if own
                 else "No single feature leads to the teacher's choice."
             )
         return told
 
-    def _change(self, flip: Flip) -> str:
+    def change(self, flip: Flip) -> str:
+        """What would have to change, and by how much."""
         feature = self.policy.rank.features[flip.feature]
         belongs = self.spread.owner[flip.feature]
         whose = self.name(int(flip.rows[0]))
         if belongs == GROUP and self.policy.rank.group:
-            whose = f"{self.policy.rank.group} {self.decision.group[flip.rows[0]]}"
+            whose = self.group_name(int(flip.rows[0]))
         elif belongs == DECISION:
             whose = "all candidates"
         was = float(self.decision.features[flip.rows[0], flip.feature])

@@ -20,6 +20,9 @@ from clearsched.scorers.policy import ScoredPolicy, names_of
 GRID = 65
 """Values between the least and the most of a feature that are tried where its effect has no thresholds."""
 
+STEPS = np.geomspace(1e-4, 1, GRID)
+"""Shares of that range by which it is changed besides."""
+
 HALVINGS = 40
 """Of the interval in which such a feature flips the answer: to the last digit of a float32."""
 
@@ -76,7 +79,11 @@ def spread_of(choices: Choices) -> Spread:
 
 
 def smallest_flip(
-    policy: ScoredPolicy, decision: Choices, spread: Spread, wanted: int | None = None
+    policy: ScoredPolicy,
+    decision: Choices,
+    spread: Spread,
+    wanted: int | None = None,
+    among: np.ndarray | None = None,
 ) -> tuple[Flip | None, bool]:
     """The smallest change of one feature after which another row is answered; whether there is surely no smaller one.
 
@@ -85,12 +92,13 @@ def smallest_flip(
         decision: one decision of the rank choice.
         spread: of the log's features: a feature stays within what the log has seen.
         wanted: the row that is to be answered; None: any other one.
+        among: the only rows that are changed, with those that share a feature with them; None: each of them in turn.
     """
-    trial = _Trial(policy, decision, spread, wanted)
+    trial = _Trial(policy, decision, spread, wanted, among)
     scorer, names = policy.scorers[policy.rank.name], names_of(policy.rank)
     found: list[Flip] = []
     brackets: list[Bracket] = []
-    exact = True
+    exact = among is None
     for feature in _asked(policy):
         if not spread.deviation[feature] > 0:
             continue
@@ -126,8 +134,16 @@ def _asked(policy: ScoredPolicy) -> list[int]:
 class _Trial:
     """One decision, whose rows are changed and scored again."""
 
-    def __init__(self, policy: ScoredPolicy, decision: Choices, spread: Spread, wanted: int | None) -> None:
+    def __init__(
+        self,
+        policy: ScoredPolicy,
+        decision: Choices,
+        spread: Spread,
+        wanted: int | None,
+        among: np.ndarray | None,
+    ) -> None:
         self.policy, self.decision, self.spread, self.wanted = policy, decision, spread, wanted
+        self.changeable = np.flatnonzero(~decision.is_none) if among is None else among
         self.none = decision.is_none
         self.rows = decision.features
         self._scoring = policy.scoring()
@@ -150,10 +166,10 @@ class _Trial:
         if belongs == DECISION:
             yield real
         elif belongs == GROUP:
-            for group in np.unique(self.decision.group[real]).tolist():
+            for group in np.unique(self.decision.group[self.changeable]).tolist():
                 yield real[self.decision.group[real] == group]
         else:
-            yield from real[:, None]
+            yield from self.changeable[:, None]
 
     def piecewise(self, feature: int, rows: np.ndarray) -> Flip | None:
         """The smallest change across a threshold, or to where the score of a row crosses that of another one."""
@@ -177,8 +193,8 @@ class _Trial:
         """The smallest change on a grid over what the log has seen, and the grid's value before it."""
         own = float(self.rows[rows[0], feature])
         low, high = float(self.spread.low[feature]), float(self.spread.high[feature])
-        grid = np.concatenate([np.linspace(low, high, GRID), own + (high - low) * np.geomspace(1e-4, 1, GRID)])
-        grid = np.concatenate([grid, own - (high - low) * np.geomspace(1e-4, 1, GRID)])
+        steps = (high - low) * STEPS
+        grid = np.concatenate([np.linspace(low, high, GRID), own + steps, own - steps])
         if self.spread.whole[feature]:
             grid = np.round(grid)
         flip = self._first(feature, rows, grid)

@@ -196,9 +196,11 @@ class StepList(ByColumns):
 
     def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """The weight that the step of each row gives the feature."""
-        return np.array([step.plus.get(name, 0.0) for step in self.steps])[
-            self.numbered().scores(rows, names).astype(np.int64)
-        ]
+        weights = np.array([step.plus.get(name, 0.0) for step in self.steps])
+        if len(set(weights.tolist())) == 1:  # whichever step it is
+            return np.full(len(rows), weights[0])
+        answer: np.ndarray = weights[self.numbered().scores(rows, names).astype(np.int64)]
+        return answer
 
     def places(self) -> Counter[str]:
         """Of conditions, caps and weights."""

@@ -98,7 +98,7 @@ clean-all: clean  ## delete the environment and all caches too
 
 constraints:  ## pin every package anew, in a fresh environment: constraints.txt
 	$(PYTHON) -m venv --clear $(VENV)-pins
-	$(VENV)-pins/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,onnx,spark]'
+	$(VENV)-pins/bin/pip install --quiet --disable-pip-version-check --editable '.[contract,dev,docs,onnx,spark]'
 	@head -n 2 constraints.txt > constraints.txt.new
 	@# A local version such as +cpu names the build that this machine got; the pin holds for any.
 	$(VENV)-pins/bin/pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' >> constraints.txt.new

@@ -3,8 +3,8 @@
     python benchmarks/serving.py [STUDENT] [--seconds S] [--connections C ...] [--candidates N] [--json]
 
 The service runs on one core, the load tool wrk (https://github.com/wg/wrk; `apt-get install wrk`) on the others.
-All requests are the same: candidates whose features are drawn once. Beside the rate that wrk saw stands that of a CPU second
-of the service, which tells what an idle core would do: on a shared machine others take a part of the core.
+All requests are the same: candidates whose features are drawn once. Beside the rate that wrk saw stands that of a CPU
+second of the service, which tells what an idle core would do: on a shared machine others take a part of the core.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ FLOORS = (
     ("clearsched.evaluation",),
     ("clearsched.reading",),
     ("clearsched.export",),
+    ("clearsched.serving",),
     ("clearsched.figures",),
     ("clearsched.edge_cases",),
     ("clearsched.pareto",),

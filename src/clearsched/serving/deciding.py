@@ -110,8 +110,8 @@ class Decider:
         if not math.isfinite(answer.share):
             where = f"candidates[{answer.best}].features"
             raise Unanswerable(where, f"with these the {self.level.name} is not a finite number")
-        level = level_of(answer.share, request.candidates[answer.best].least, request.most, up=self._up)
-        return Decided(request, given, answer, min(level, request.most))
+        least, most = int(request.candidates[answer.best].least), int(request.most)
+        return Decided(request, given, answer, min(level_of(answer.share, least, most, up=self._up), most))
 
     def told(self, decided: Decided) -> Decision:
         """The answer as it is sent, without words."""

@@ -50,6 +50,8 @@ def fault_of(error: Exception, body: bytes, rules: Decider) -> Refused:
     """Why a body could not be read as a request to some rules."""
     if isinstance(error, msgspec.ValidationError):
         return _wrong(str(error), rules)
+    if not body.strip():
+        return Refused(400, "empty: a JSON object expected", "body")
     where = _not_finite(body)
     if where:
         return Refused(422, "a finite number expected", where)
@@ -76,6 +78,8 @@ def _wrong(text: str, rules: Decider) -> Refused:
         side = "at most" if length.group(2) == "<=" else "at least"
         what = "a list of {} {}" if length.group(1) == "array" else "a text of {} {} characters"
         return Refused(422, f"{what.format(side, length.group(3))} expected", field)
+    if " multiple of " in reason:
+        return Refused(422, "a whole number expected", field)
     if reason == "Number out of range":
         return Refused(422, "a finite number expected", field)
     if other := OTHER.match(reason):

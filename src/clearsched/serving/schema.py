@@ -146,9 +146,9 @@ def request_type(
         request.append(("none_allowed", Annotated[bool, Meta(description=told)], True))
     if level is not None:
         told = f"the fewest {level.unit or 'steps'} that may be answered: one more than it holds"
-        candidate.append(("least", _count(told), 1))
+        candidate.append(("least", _count(told), 1.0))
         whole = _count(f"all {level.unit or 'steps'}: the whole that shares are of")
-        request.append(("most", whole, most) if most else ("most", whole))
+        request.append(("most", whole, float(most)) if most else ("most", whole))
     made = msgspec.defstruct("Candidate", candidate, forbid_unknown_fields=True, gc=False)
     rows = Annotated[list[made], Meta(min_length=1, max_length=most_candidates)]  # type: ignore[valid-type]
     first = [field for field in request if len(field) == 2]
@@ -162,4 +162,5 @@ def _number(feature: Feature) -> Any:
 
 
 def _count(told: str) -> Any:
-    return Annotated[int, Meta(ge=1, le=LARGEST_LEVEL, description=told)]
+    """A whole number as JSON has it: 10.0 is one."""
+    return Annotated[float, Meta(ge=1, le=LARGEST_LEVEL, multiple_of=1, description=told)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,19 +80,21 @@ def telling_of(decider: Decider, decided: Decided, spread: Spread | None) -> Nam
     starts = np.array([0, len(rows)])
     decision = Choices(rows, starts, one, place, np.array(groups), zero, zero, one, one, np.zeros(1))
     policy = decider.policy
-    return Naming(policy, decision, spread or spread_of_request(policy, decision), decider.most, candidates)
+    reach = as_given(spread or spread_of_request(policy, decision), decision)
+    return Naming(policy, decision, reach, decider.most, candidates)
 
 
 def spread_of_request(policy: ScoredPolicy, decision: Choices) -> Spread:
     """How far features reach, from nothing but the candidates at hand and what the rules compare them with.
 
-    A feature reaches from the least of its values, thresholds and 0 to twice the most of them, and at least to 1. It is
-    whole where the candidates' values are. Its deviation is theirs; where they are alike, their size.
+    A feature reaches from half of its least value to twice its most, and at least to 1; where rules compare it with a
+    number, to 0 and to twice that besides. It is whole where the candidates' values are. Its deviation is theirs; where
+    they are alike, their size.
     """
     rank, scorer = policy.rank, policy.scorers[policy.rank.name]
     rows = decision.features[~decision.is_none].astype(np.float64)
-    groups = decision.group[~decision.is_none]
-    low, high = np.minimum(rows.min(axis=0), 0.0), np.maximum(2 * np.abs(rows).max(axis=0), 1.0)
+    least = rows.min(axis=0)
+    low, high = np.where(least > 0, least / 2, 2 * least), np.maximum(2 * np.abs(rows).max(axis=0), 1.0)
     patched = [c for patch in policy.patches if patch.cap is None for c in conditions_of(patch, rank)]
     asked = set(needed_of(policy))
     for column, feature in enumerate(rank.features):
@@ -104,14 +106,27 @@ def spread_of_request(policy: ScoredPolicy, decision: Choices) -> Spread:
         high[column] = max([high[column], *(2 * mark for mark in marks)])
     deviation, size = rows.std(axis=0), np.abs(rows).max(axis=0)
     deviation = np.where(deviation > 0, deviation, np.where(size > 0, size, 1.0))
-    order = np.argsort(groups, kind="stable")
-    same = np.diff(groups[order]) == 0
-    differs = np.any((np.diff(rows[order], axis=0) != 0) & same[:, None], axis=0)
-    shared = (GROUP if same.any() and not apart else ROW for apart in differs)
-    owner = tuple(DECISION if feature.per_decision else own for feature, own in zip(rank.features, shared, strict=True))
     reach = float(np.finfo(np.float32).max)
     low, high = (np.clip(end, -reach, reach) for end in (low, high))
-    return Spread(low, high, deviation, np.all(rows == np.floor(rows), axis=0), owner)
+    whole = np.all(rows == np.floor(rows), axis=0)
+    told = any(count > 1 for count in np.unique(decision.group, return_counts=True)[1].tolist())
+    owner = (DECISION if feature.per_decision else GROUP if told else ROW for feature in rank.features)
+    return Spread(low, high, deviation, whole, tuple(owner))
+
+
+def as_given(spread: Spread, decision: Choices) -> Spread:
+    """The spread without what the candidates at hand do not share: a feature that differs is each one's own."""
+    real = ~decision.is_none
+    rows, groups = decision.features[real], decision.group[real]
+    order = np.argsort(groups, kind="stable")
+    apart = np.diff(rows[order], axis=0) != 0
+    differs = {
+        ROW: np.zeros(rows.shape[1], bool),
+        GROUP: np.any(apart & (np.diff(groups[order]) == 0)[:, None], axis=0),
+        DECISION: np.any(apart, axis=0),
+    }
+    owner = (ROW if differs[own][column] else own for column, own in enumerate(spread.owner))
+    return replace(spread, owner=tuple(owner))
 
 
 def _level_words(decider: Decider, decided: Decided) -> str | None:
@@ -126,7 +141,7 @@ def _level_words(decider: Decider, decided: Decided) -> str | None:
         for place, patch in enumerate(decider.policy.patches, 1)
         if patch.cap is not None and meets(patch, level, row)
     ]
-    least, most = decided.request.candidates[decided.answer.best].least, decided.request.most
+    least, most = int(decided.request.candidates[decided.answer.best].least), int(decided.request.most)
     unit = f" {level.unit}" if level.unit else ""
     return f"Of {least} to {most}{unit} it gets {decided.level}: {'; '.join([reason, *capped])}."
 

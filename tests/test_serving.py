@@ -82,7 +82,13 @@ PATCHES = (
 )
 TREES = {"features": ["job_age_s", "job_work_left_s"]} | {
     "trees": [
-        {"feature": [1, -1, -1], "threshold": [0.1, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0], "value": [0, 1.5, -1]},
+        {
+            "feature": [1, -1, -1],
+            "threshold": [0.1, 0, 0],
+            "left": [1, 0, 0],
+            "right": [2, 0, 0],
+            "value": [0, 1.5, -1],
+        },
         {"feature": [0, -1, -1], "threshold": [0.05, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0], "value": [0, 0, 1]},
     ]
 }
@@ -441,6 +447,24 @@ def test_a_score_that_is_no_number(tmp_path: Path) -> None:
 def test_paths_and_methods(client: Client, method: str, path: str, status: int, words: str) -> None:
     answer = client.ask(method, path, content=b"{}" if method == "POST" else None)
     assert answer.status_code == status and words in answer.json()["error"]
+
+
+def test_the_page_shows_what_is_answered(tmp_path: Path) -> None:
+    """docs/serve.md has the answer to examples/decide.json, word by word."""
+    root = Path(__file__).parents[1]
+    request = json.loads((root / "examples/decide.json").read_text())
+    shown = re.search(r"```json\n(.*?)```", (root / "docs/serve.md").read_text("utf-8"), re.DOTALL)
+    assert shown is not None
+    keeper = Keeper(SHIPPED / "default/stay_and_move.json", 10)
+    answer = Client(create_app(keeper, ROOMY)).decide(request, explain=True)
+    told = json.loads(shown.group(1))
+    assert answer.pop("digest") == keeper.now.digest and told.pop("digest")
+    for each in (answer, told):  # other processors may round powers otherwise
+        each["level"]["share"], each["runner_up"]["score"] = (
+            round(each["level"]["share"], 9),
+            round(each["runner_up"]["score"], 6),
+        )
+    assert answer == told
 
 
 # What it says of itself ---------------------------------------------------------------------------------------------

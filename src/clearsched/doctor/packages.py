@@ -16,6 +16,7 @@ from clearsched.imports import PACKAGE
 PINS = "constraints.txt"
 OPTIONAL_PACKAGES = {
     "ortools": ("OR-Tools", "clearsched evaluation optimum", "pip install 'clearsched[optimum]'"),
+    "fastapi": ("FastAPI", "clearsched serve", "pip install 'clearsched[serve]'"),
     "pyspark": ("pyspark", "recording Spark yourself", "pip install pyspark, and a Java runtime"),
 }
 OPTIONAL_PROGRAMS = {

@@ -430,7 +430,7 @@ def test_a_score_that_is_no_number(tmp_path: Path) -> None:
     """A formula's power of a huge number: the simulator stops there, the service says which candidate."""
     weights = {"stage": {"job_age_s": 1e30}, "limit": {"cap_terms": [{"times": 1.0, "job_age_s": -3}]}}
     client = client_of(policy(DAG, weights), tmp_path)
-    answer = client.decide({"candidates": [{"features": {"job_age_s": 0}}]}, status=422)
+    answer = client.decide({"candidates": [{"features": {"job_age_s": 0}}]}, status=409)
     assert answer["field"] == "candidates[0].features" and "limit is not a finite number" in answer["error"]
 
 

@@ -55,7 +55,7 @@ class Decide:
         except Refused as error:
             await refused(metrics, error)(scope, receive, send)
         except Unanswerable as error:
-            await refused(metrics, Refused(422, str(error), error.field))(scope, receive, send)
+            await refused(metrics, Refused(409, str(error), error.field))(scope, receive, send)
         except Gone:
             metrics.errors.labels("gone").inc()
         else:

@@ -16,8 +16,9 @@ TEMPLATE = "#/components/schemas/{name}"
 FAULTS = {
     400: "the body is no JSON",
     408: "the body took too long to arrive",
+    409: "the rules that answer now have none to these numbers: a score or level is not finite",
     413: "the body is too large",
-    422: "a field is missing, unknown or wrong, or the rules have no answer to its numbers",
+    422: "a field is missing, unknown or wrong",
 }
 
 EXPLAIN = {

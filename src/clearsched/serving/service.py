@@ -53,7 +53,7 @@ def create_app(keeper: Keeper, most_bytes: int, spread: Spread | None = None) ->
     app.keeper = keeper
     metrics = keeper.metrics
     # A route of its own: what FastAPI does around a function takes as long as the decision.
-    app.router.routes.append(Route("/decide", Decide(keeper, most_bytes, spread), methods=["POST"]))
+    app.router.routes.insert(0, Route("/decide", Decide(keeper, most_bytes, spread), methods=["POST"]))
 
     @app.get("/rules", summary="The rules that answer, printed, and the features they need", responses=responses(Rules))
     async def rules() -> Response:

@@ -45,6 +45,7 @@ class Naming(Telling):
         return str(self.candidates[row].group or self.candidates[row].id or f"candidate {row}")
 
 
+@np.errstate(all="ignore")  # numbers near the end of float32 are tried as well
 def explain(decider: Decider, decided: Decided, spread: Spread | None) -> Explanation:
     """Why the answer is what it is, why not the runner-up, and what would have changed it.
 

@@ -294,6 +294,7 @@ OTHERWISE = {
     ("clearsched", "figures", "compare"): "needs a second scenario: tests/test_workflow.py",
     ("clearsched", "edge-cases", "show"): "needs all edge cases: tests/test_edge_cases.py",
     ("clearsched", "students", "fit"): "a step of the workflow that the tutorial runs",
+    ("clearsched", "serve"): "goes on until it is told to end: tests/test_serving.py",
 }
 """Commands that are not run here, and where they are."""
 
@@ -302,7 +303,7 @@ RUN = {
     for command in of("clearsched")
     if command.page != TUTORIAL
     and "..." not in command.words
-    and command.words[:3] not in OTHERWISE
+    and not any(command.words[: len(words)] == words for words in OTHERWISE)
     and not any(PLACEHOLDER.fullmatch(word) for word in command.words)
 }
 
@@ -344,7 +345,11 @@ def test_it_runs(desk: Path, monkeypatch: pytest.MonkeyPatch, command: Command) 
         assert answer.exit_code == 0, told
 
 
-OWN_TEST = {"docs/new-problem.md": "tests/test_new_problem.py", "docs/environment.md": "tests/test_environment.py"}
+OWN_TEST = {
+    "docs/new-problem.md": "tests/test_new_problem.py",
+    "docs/environment.md": "tests/test_environment.py",
+    "docs/export.md": "tests/test_export.py",
+}
 PYTHON = {block.page: None for block in blocks() if block.kind == "python" and block.page not in OWN_TEST}
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clearsched.problems.declarations import Choice, EdgeCase, Family, Figure, Heuristic, Measure, Source
+from clearsched.problems.declarations import Choice, EdgeCase, Family, Figure, Heuristic, Measure, Published, Source
 from clearsched.registry import Look, Registry
 from clearsched.section import Section
 
@@ -76,6 +76,7 @@ class Queue:
     default_source = "steady"
     figures: Registry[Figure] = Registry("figure", ())
     edge_cases: Registry[EdgeCase] = Registry("edge case", ())
+    published: Registry[Published] = Registry("published network", ())
     details = ("waits",)
 
     def files(self, traces: TracesParams) -> list[Path]:

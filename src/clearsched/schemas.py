@@ -63,7 +63,7 @@ SEARCH_CURVE = pa.schema(
 
 LEARNING_CURVE = pa.schema(
     [
-        field("phase", pa.string(), "", "clone (imitation) or improve (policy gradient)"),
+        field("phase", pa.string(), "", "clone (imitation), improve (policy gradient) or published"),
         field("iteration", pa.int32(), "", "index within the phase"),
         field("episodes", pa.int64(), "episodes", "training episodes simulated so far"),
         field("loss", pa.float64(), "", "training loss of the phase"),

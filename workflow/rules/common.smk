@@ -17,6 +17,7 @@ from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage
 from clearsched.problems import find_problem
 from clearsched.students.kinds import fitted
 from clearsched.students.sizes import fronts
+from clearsched.teacher import files as teacher_files
 from clearsched.temporary import sweep
 from clearsched.workflow import caption, code_of_rule, figures_compared, figures_drawn, inputs_of, made_of, tables_of
 
@@ -56,6 +57,11 @@ def code_of(rule):
 def data_of(params):
     """The files of the data set; one that the user named and that is not there ends Snakemake before anything runs."""
     return [os.path.relpath(path) for path in or_exit(find_problem(params.problem).files, params.traces)]
+
+
+def checkpoint_of(params):
+    """The published network that the user named; one that is not there ends Snakemake before anything runs."""
+    return [os.path.relpath(path) for path in or_exit(teacher_files, params.teacher)]
 
 
 def check_targets(targets, scenarios):

@@ -1,7 +1,8 @@
 # The graph network: a clone of the best policy known, improved by policy gradient; a job a training seed.
 
-# What is shipped has been chosen already.
-TRAINING_SEEDS = range(1 if PARAMS.teacher.source == "shipped" else PARAMS.teacher.seeds)
+# What is shipped or published has been chosen already.
+TRAINING_SEEDS = range(PARAMS.teacher.seeds if PARAMS.teacher.source == "train" else 1)
+CHECKPOINTS = {name: checkpoint_of(params) for name, params in SCENARIOS.items()}
 
 
 rule teacher_train:
@@ -11,6 +12,7 @@ rule teacher_train:
         workloads="<results>/traces/workloads.parquet",
         tuned="<results>/heuristics/tuned.json",
         searched=expand("<results>/search/{family}.json", family=FAMILIES),
+        checkpoint=of_scenario(CHECKPOINTS),
         code=code_of("teacher_train"),
     output:
         weights="<results>/teacher/seeds/{training_seed}/teacher.safetensors",

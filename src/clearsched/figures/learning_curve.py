@@ -19,7 +19,7 @@ from clearsched.schemas import LEARNING_CURVE, read_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PHASES = {"clone": "cloning", "improve": "improving by policy gradient"}
+PHASES = {"clone": "cloning", "improve": "improving by policy gradient", "published": "a published network as it came"}
 
 
 def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
@@ -62,11 +62,12 @@ def _draw_phase(axes: Axes, phase: str, table: pa.Table, look: Look) -> None:
         markersize=3.5,
         label="validation episodes (argmax)",
     )
-    axes.axhline(
-        reference[-1], color=style.BLACK, linestyle="--", linewidth=1.1, label="policy that was cloned (validation)"
-    )
+    trained = phase != "published"
+    told = "policy that was cloned (validation)" if trained else "best tuned heuristic (validation)"
+    axes.axhline(reference[-1], color=style.BLACK, linestyle="--", linewidth=1.1, label=told)
     axes.set_title(PHASES[phase], loc="left")
-    axes.set_xlabel("training episodes simulated" if moving else f"passes over {int(episodes[0]):,} logged episodes")
+    passes = f"passes over {int(episodes[0]):,} logged episodes" if trained else "nothing was trained here"
+    axes.set_xlabel("training episodes simulated" if moving else passes)
     axes.margins(y=0.12)
     axes.xaxis.set_major_locator(_integer_ticks())
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

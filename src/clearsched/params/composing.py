@@ -20,7 +20,7 @@ from clearsched.section import Section, derived, one_of, with_defaults
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.settings import GuardParams, StudentsParams
 from clearsched.teacher.kind import TEACHER
-from clearsched.teacher.settings import CloneParams, TeacherParams
+from clearsched.teacher.settings import CloneParams, PublishedParams, TeacherParams
 
 
 @cache
@@ -80,7 +80,16 @@ def _teacher(problem: Problem) -> type[TeacherParams]:
     known = CloneParams.model_fields["policy"]
     names: Any = Union[Literal["best"], one_of((*problem.heuristics, *families_of(problem)))]  # noqa: UP007 (no type to mypy)
     clone = derived(CloneParams, {"policy": (names, Field(known.default, description=known.description))})
-    return derived(TeacherParams, {"clone": clone})
+    return derived(TeacherParams, {"clone": clone, "published": _published(problem)})
+
+
+def _published(problem: Problem) -> type[PublishedParams]:
+    known, networks = PublishedParams.model_fields["name"], tuple(problem.published)
+    if not networks:
+        return PublishedParams
+    return derived(
+        PublishedParams, {"name": (one_of(networks), Field(networks[0], description=known.description))}
+    )
 
 
 def _students(problem: Problem) -> type[StudentsParams]:

@@ -96,6 +96,8 @@ class Params(Section):
             most = getattr(self.workload.episodes, split)
             if episodes > most:
                 return path, episodes, f"at most workload.episodes.{split}, which is {most}"
+        if self.teacher.source == "published" and self.teacher.published.name is None:
+            return "teacher.source", "published", f"train or shipped: no network is published for {self.problem}"
         if self.report.episode >= self.workload.episodes.test:
             most = self.workload.episodes.test
             return "report.episode", self.report.episode, f"below workload.episodes.test, which is {most}"

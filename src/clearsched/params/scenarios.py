@@ -102,7 +102,7 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
 
     Set aside are the sections that the file's problem owns; every value of the common sections that is only its
     default, since the other problem may have another; and what names its policies: `evaluation.policies`,
-    `teacher.clone.policy`, and `students.names`, `search.families` and `edge_cases.names` if one of them is unknown.
+    `teacher.clone.policy`, `teacher.published.name`, and `students.names`, `search.families` and `edge_cases.names` if one of them is unknown.
 
     Raises:
         ClearschedError: the values are not right for the file's own problem.
@@ -121,6 +121,7 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
         if not set(kept.get(section, {}).get(key, ())) <= names:
             del kept[section][key]
     kept.get("teacher", {}).get("clone", {}).pop("policy", None)
+    kept.get("teacher", {}).get("published", {}).pop("name", None)
     return kept
 
 

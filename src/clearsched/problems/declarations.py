@@ -111,6 +111,15 @@ class Source(NamedTuple):
     needs_path: bool = False  # it has no place of its own: traces.path must be given
 
 
+class Published(NamedTuple):
+    """A trained network that others published: a teacher whose weights are read, not trained here."""
+
+    name: str  # "spark-sched-sim"
+    label: str
+    module: str  # with the functions new(), fetch(cache_folder) and read(data, where)
+    summary: str  # who trained it on what, and its licence, in a clause
+
+
 class Plot(NamedTuple):
     """How the data of a picture, its CSV, is drawn by `dvc plots show`, where commits are compared."""
 

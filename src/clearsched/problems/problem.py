@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.declarations import Choice, EdgeCase, Family, Figure, Gauge, Heuristic, Measure, Source
+from clearsched.problems.declarations import Choice, EdgeCase, Family, Figure, Gauge, Heuristic, Measure, Published, Source
 from clearsched.registry import Registry
 
 if TYPE_CHECKING:
@@ -295,6 +295,10 @@ class Problem(Protocol):
     @property
     def edge_cases(self) -> Registry[EdgeCase]:
         """What its policies are tried on beside the episodes that they are made for (`edge_cases`); may be empty."""
+
+    @property
+    def published(self) -> Registry[Published]:
+        """Networks that others published for its decisions (`teacher.source`); may be empty."""
 
     @property
     def gauges(self) -> tuple[Gauge, ...]:

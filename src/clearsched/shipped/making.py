@@ -122,8 +122,9 @@ def _params(name: str, results: Path) -> dict[str, Any]:
     for stage, values in found.items():
         if values["scenario"] != name:
             raise ClearschedError(f"{results}: results of the scenario {values['scenario']!r}, not {name!r}")
-        if values.get(stage, {}).get("source") == "shipped":
-            raise ClearschedError(f"{results}: {stage}.source is shipped: there is nothing new to ship")
+        source = values.get(stage, {}).get("source")
+        if source in ("shipped", "published"):
+            raise ClearschedError(f"{results}: {stage}.source is {source}: there is nothing new to ship")
     if found["workloads"].get("workload", {}).get("stress", 1.0) < 1:
         raise ClearschedError(f"{results}: workload.stress is below 1: what is shipped passes the whole safety check")
     return found

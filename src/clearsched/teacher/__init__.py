@@ -9,11 +9,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearsched.errors import ClearschedError
+
 if TYPE_CHECKING:
     from clearsched.params import Params
     from clearsched.teacher.policy import TeacherPolicy
+    from clearsched.teacher.settings import TeacherParams
 
-__all__ = ["choose", "load_policy", "train"]
+__all__ = ["choose", "files", "load_policy", "train"]
+
+
+def files(params: TeacherParams) -> list[Path]:
+    """The files of the user's own that a training reads beside the run's: a published checkpoint.
+
+    Raises:
+        ClearschedError: it is not there.
+    """
+    if params.source != "published" or params.published.path is None:
+        return []
+    path = Path(params.published.path)
+    if not path.is_file():
+        raise ClearschedError(f"teacher.published.path: {path}: no such file; leave it empty to download the network")
+    return [path]
 
 
 def train(
@@ -27,8 +44,8 @@ def train(
 ) -> Mapping[str, Any]:
     """Train a teacher; write teacher.safetensors, teacher.json and learning_curve.parquet to `out_dir`.
 
-    With `teacher.source: shipped` these files are copied from the package. Returns what teacher.json holds. See
-    `training.train`.
+    With `teacher.source: shipped` these files are copied from the package, with `published` made of the checkpoint of a
+    network that others published. Returns what teacher.json holds. See `training.train` and `published.take`.
     """
     if params.teacher.source == "shipped":
         from clearsched.files import read_json
@@ -37,6 +54,10 @@ def train(
         supply(params, params.teacher.shipped, "teacher", trace, workloads, out_dir)
         taken: Mapping[str, Any] = read_json(out_dir / "teacher.json")
         return taken
+    if params.teacher.source == "published":
+        from clearsched.teacher.published import take
+
+        return take(params, trace, workloads, tuned, out_dir)
 
     from clearsched.teacher.training import train as run
 

@@ -15,6 +15,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes, read_json, write_bytes, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
+from clearsched.registry import load as load_code
 from clearsched.teacher.policy import TeacherPolicy
 
 FORMAT = 2
@@ -38,6 +39,15 @@ def save_checkpoint(
         sizes: embedding, hidden and rounds.
         facts: further entries of the JSON file: validation results, provenance.
     """
+    _save(path, network, problem, {"network": {name: int(sizes[name]) for name in SIZES}}, facts)
+
+
+def save_published(path: Path, network: Any, problem: Problem, name: str, facts: Mapping[str, Any]) -> None:
+    """As `save_checkpoint`, of a network that others published under `name`: its sizes are its own."""
+    _save(path, network, problem, {"published": name}, facts)
+
+
+def _save(path: Path, network: Any, problem: Problem, made: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     weights = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
     write_bytes(path, weights)
     description = {
@@ -45,7 +55,7 @@ def save_checkpoint(
         "kind": "teacher",
         "problem": problem.name,
         "none": network.none,
-        "network": {name: int(sizes[name]) for name in SIZES},
+        **made,
         "inputs": {group: list(names) for group, names in network.inputs.items()},
         "weights": digest_bytes(weights),
     }
@@ -60,10 +70,7 @@ def load_network(path: str | Path) -> tuple[Any, dict[str, Any]]:
     """
     path = Path(path)
     description = read_json(path.with_suffix(".json"))
-    sizes = _sizes(description, path.with_suffix(".json"))
-    problem, none = _problem(description, path.with_suffix(".json")), bool(description.get("none"))
-    _check_claim(path, problem, sizes, none)
-    network = problem.network(sizes, none)
+    network = _without_weights(description, path)
     _check_inputs(description, network.inputs, path.with_suffix(".json"))
     try:
         data = path.read_bytes()
@@ -109,12 +116,27 @@ def _seed(description: Mapping[str, Any], name: str, otherwise: int, where: Path
     return value
 
 
-def _sizes(description: Any, where: Path) -> dict[str, int]:
+def _without_weights(description: Any, path: Path) -> Any:
+    """The network that a JSON file describes: of some sizes, or one that others published."""
+    where = path.with_suffix(".json")
     if not isinstance(description, dict) or description.get("kind") != "teacher":
         raise ClearschedError(f"{where}: does not describe a teacher")
     if description.get("format") != FORMAT:
         found = description.get("format")
         raise ClearschedError(f"{where}: format is {found}, this version reads {FORMAT}; train it again")
+    if "published" in description:
+        known, name = _problem(description, where).published, description["published"]
+        if not isinstance(name, str) or name not in known:
+            told = ", ".join(known) or "none"
+            raise ClearschedError(f"{where}: published is {json.dumps(name)[:60]}: networks known here: {told}")
+        return load_code(f"{known[name].module}:new")()
+    sizes = _sizes(description, where)
+    problem, none = _problem(description, where), bool(description.get("none"))
+    _check_claim(path, problem, sizes, none)
+    return problem.network(sizes, none)
+
+
+def _sizes(description: Mapping[str, Any], where: Path) -> dict[str, int]:
     sizes = description.get("network")
     if not isinstance(sizes, dict):
         raise ClearschedError(f"{where}: network is missing; train it again")

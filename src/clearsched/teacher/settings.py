@@ -104,15 +104,27 @@ class ImproveParams(Section):
     validate_every: Count = Field(3, description="iterations between two checks on the validation episodes")
 
 
+class PublishedParams(Section):
+    """A network that others trained and published, in place of one of ours."""
+
+    name: str | None = Field(None, description="which one")  # of those that the problem knows (params.composing)
+    path: str | None = Field(
+        None, min_length=1, max_length=4096, description="its checkpoint, a local file; empty: it is downloaded"
+    )
+
+
 class TeacherParams(Section):
     """The network that the students learn from."""
 
-    source: Literal["train", "shipped"] = Field(
-        "train", description="train: a network is trained; shipped: one that comes with the package"
+    source: Literal["train", "shipped", "published"] = Field(
+        "train",
+        description="train: a network is trained; shipped: one that comes with the package; published: one that others "
+        "published",
     )
     shipped: str | None = Field(
         None, min_length=1, max_length=64, description="scenario whose shipped teacher is taken; empty: the run's own"
     )
+    published: PublishedParams = PublishedParams()
     network: NetworkParams = NetworkParams()
     clone: CloneParams = CloneParams()
     improve: ImproveParams = ImproveParams()

@@ -104,7 +104,8 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
     if rule == "edge_cases_compare":
         return code_of(["clearsched.edge_cases:compare", *_of(problem, "measures", "heuristics")])
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
-    entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics]
+    networks = [entry.module for entry in problem.published.values()]
+    entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics, *networks]
     if stage == "search":
         family = families_of(problem)[rule.removeprefix("search_run_")]
         entries += [family.program, *_of(problem, "families")]

@@ -40,6 +40,9 @@ HEADER = """\
 TRACES = ("traces/trace.parquet", "traces/workloads.parquet")
 TUNED = "heuristics/tuned.json"
 TEACHER = ("teacher/teacher.json", "teacher/teacher.safetensors")
+PUBLISHED = "data/published"
+"""Where a published network that is no download lies: a stage of DVC names a folder, since the file may be none."""
+
 LOG = "decisions/decisions.parquet"
 PAGE = "../report/index.html"
 """Beside the folders of the scenarios."""
@@ -95,6 +98,7 @@ def _stages(params: Params) -> dict[str, Any]:
             (*TRACES, TUNED, "search"),
             ("teacher/learning_curve.parquet", "teacher/seeds", *TEACHER),
             params,
+            [PUBLISHED],
         ),
         "decisions": _stage(
             "every decision of the teacher on training episodes", LOG, ["decisions_log"], log, [LOG], params

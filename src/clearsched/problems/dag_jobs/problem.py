@@ -11,6 +11,7 @@ from clearsched.problems import policy
 from clearsched.problems.dag_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, FAMILIES, HEURISTICS, LEARNED
+from clearsched.problems.dag_jobs.published import PUBLISHED
 from clearsched.problems.dag_jobs.sources import DEFAULT, SOURCES, files_of
 from clearsched.problems.declarations import Choice, Gauge, Measure
 from clearsched.problems.problem import Instance, Problem
@@ -68,6 +69,7 @@ class DagJobs:
     default_source = DEFAULT
     figures = FIGURES
     edge_cases = EDGE_CASES
+    published = PUBLISHED
     gauges = (
         Gauge("backlog_s", "s", "backlog", "work not yet started, as policies see it, in seconds of the whole cluster"),
         Gauge(

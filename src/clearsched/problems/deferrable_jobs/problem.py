@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.declarations import Choice, EdgeCase, Family, Figure, Gauge, Heuristic, Measure, Source
+from clearsched.problems.declarations import (
+    Choice,
+    EdgeCase,
+    Family,
+    Figure,
+    Gauge,
+    Heuristic,
+    Measure,
+    Published,
+    Source,
+)
 from clearsched.problems.deferrable_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.deferrable_jobs.features import FEATURES
 from clearsched.problems.deferrable_jobs.policies import HEURISTICS
@@ -67,6 +77,7 @@ class DeferrableJobsProblem:
     default_source = DEFAULT
     figures: Registry[Figure] = FIGURES
     edge_cases: Registry[EdgeCase] = EDGE_CASES
+    published: Registry[Published] = Registry("published network", ())
     gauges: tuple[Gauge, ...] = GAUGES
     details: tuple[str, ...] = ("jobs", "slots")
 

@@ -87,9 +87,7 @@ def _published(problem: Problem) -> type[PublishedParams]:
     known, networks = PublishedParams.model_fields["name"], tuple(problem.published)
     if not networks:
         return PublishedParams
-    return derived(
-        PublishedParams, {"name": (one_of(networks), Field(networks[0], description=known.description))}
-    )
+    return derived(PublishedParams, {"name": (one_of(networks), Field(networks[0], description=known.description))})
 
 
 def _students(problem: Problem) -> type[StudentsParams]:

@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.declarations import Choice, EdgeCase, Family, Figure, Gauge, Heuristic, Measure, Published, Source
+from clearsched.problems.declarations import (
+    Choice,
+    EdgeCase,
+    Family,
+    Figure,
+    Gauge,
+    Heuristic,
+    Measure,
+    Published,
+    Source,
+)
 from clearsched.registry import Registry
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A published network as teacher: the checkpoint read safely, the network by hand, its inputs, its results in the flow."""
+"""A published network as teacher: its checkpoint read safely, its arithmetic, its inputs, its place in the flow."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pickle
 import shutil
 import zipfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -248,10 +249,7 @@ def test_edges_among_children_are_part_of_a_step() -> None:
     parent, child = np.array([0, 0, 1, 2]), np.array([1, 2, 2, 3])
     assert depths(4, parent, child).tolist() == [0, 1, 2, 3]
     parents, children, starts = steps(4, parent, child)
-    found = [
-        sorted(zip(parents[a:b].tolist(), children[a:b].tolist(), strict=True))
-        for a, b in zip(starts, starts[1:], strict=False)
-    ]
+    found = [sorted(zip(parents[a:b].tolist(), children[a:b].tolist(), strict=True)) for a, b in pairwise(starts)]
     assert found == [[(2, 3)], [(1, 2)], [(0, 1), (0, 2), (1, 2)]]
 
 
@@ -323,21 +321,21 @@ NAME = "stage_policy_network.mlp_score.0.weight"
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda data, weights: data[: len(data) // 2], "no checkpoint of torch"),
-        (lambda data, weights: b"PK\x03\x04nothing", "no checkpoint of torch"),
-        (lambda data, weights: pickle.dumps({"a": 1}), "not a zip file"),
-        (lambda data, weights: data + bytes(2_000_000), "bytes: the network has 83,208 bytes"),
-        (lambda data, weights: compressed(data), "compressed"),
-        (lambda data, weights: saved([1, 2]), "no weights by name"),
-        (lambda data, weights: saved(weights | {"more": torch.zeros(1)}), "another network: also holds more"),
-        (lambda data, weights: saved({NAME: weights[NAME]}), "another network: lacks"),
+        (lambda data, held: data[: len(data) // 2], "no checkpoint of torch"),
+        (lambda data, held: b"PK\x03\x04nothing", "no checkpoint of torch"),
+        (lambda data, held: pickle.dumps({"a": 1}), "not a zip file"),
+        (lambda data, held: data + bytes(2_000_000), "bytes: the network has 83,208 bytes"),
+        (lambda data, held: compressed(data), "compressed"),
+        (lambda data, held: saved([1, 2]), "no weights by name"),
+        (lambda data, held: saved(held | {"more": torch.zeros(1)}), "another network: also holds more"),
+        (lambda data, held: saved({NAME: held[NAME]}), "another network: lacks"),
         (
-            lambda data, weights: saved(weights | {NAME: torch.zeros(64, 52)}),
+            lambda data, held: saved(held | {NAME: torch.zeros(64, 52)}),
             r"has the shape \(64, 52\), not \(64, 53\)",
         ),
-        (lambda data, weights: saved(weights | {NAME: weights[NAME].double()}), "float64: float32"),
-        (lambda data, weights: saved(weights | {NAME: "text"}), "str: float32"),
-        (lambda data, weights: saved(weights | {NAME: weights[NAME] * np.inf}), "not finite"),
+        (lambda data, held: saved(held | {NAME: held[NAME].double()}), "float64: float32"),
+        (lambda data, held: saved(held | {NAME: "text"}), "str: float32"),
+        (lambda data, held: saved(held | {NAME: held[NAME] * np.inf}), "not finite"),
     ],
 )
 def test_a_strange_checkpoint_is_refused_in_one_line(

@@ -102,7 +102,8 @@ def set_aside(values: Mapping[str, Any], problem: str, where: str) -> dict[str, 
 
     Set aside are the sections that the file's problem owns; every value of the common sections that is only its
     default, since the other problem may have another; and what names its policies: `evaluation.policies`,
-    `teacher.clone.policy`, `teacher.published.name`, and `students.names`, `search.families` and `edge_cases.names` if one of them is unknown.
+    `teacher.clone.policy`, `teacher.published.name`, and `students.names`, `search.families` and `edge_cases.names` if
+    one of them is unknown.
 
     Raises:
         ClearschedError: the values are not right for the file's own problem.

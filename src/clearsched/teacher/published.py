@@ -48,8 +48,7 @@ def take(params: Params, trace: Path, workloads: Path, tuned: Path, out_dir: Pat
         ClearschedError: no such network or file, the download failed, or the file is of another network.
     """
     problem, name = find_problem(params.problem), params.teacher.published.name
-    path = (files(params.teacher) or [None])[0]
-    network, digest = read_network(problem, name, path)
+    network, digest = read_network(problem, name, next(iter(files(params.teacher)), None))
     instance = problem.open(trace, workloads)
     validation = _validation(network, instance, tuned)
     inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "tuned": tuned}

@@ -1,7 +1,7 @@
 """The Decima network of spark-sched-sim: where its checkpoint lies, and the network that has its weights.
 
-Source: A. Gertsman, spark-sched-sim (MIT), `schedulers/decima/scheduler.py`, after Mao et al. 2019, "Learning Scheduling
-Algorithms for Data Processing Clusters", §5.1 and §5.2. Trained by PPO on 50 executors and streams of 200 TPC-H jobs.
+Source: A. Gertsman, spark-sched-sim (MIT), `schedulers/decima/scheduler.py`, after Mao et al. 2019, "Learning
+Scheduling Algorithms for Data Processing Clusters", §5.1 and §5.2. Trained by PPO on 50 executors and streams of 200 TPC-H jobs.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def fetch(cache_folder: str | Path) -> Path:
         found = pooch.retrieve(CHECKPOINT, f"sha256:{SHA256}", "model.pt", folder, progressbar=False)
     except Exception as error:
         raise ClearschedError(
-            f"teacher.published: the download of {CHECKPOINT} failed ({type(error).__name__}); fetch it by hand and set "
-            "teacher.published.path to the file"
+            f"teacher.published: the download of {CHECKPOINT} failed ({type(error).__name__}); fetch it by hand and "
+            "set teacher.published.path to the file"
         ) from None
     return Path(found)
 

@@ -27,18 +27,24 @@ from typing import Any
 
 import numpy as np
 import torch
+from published import OtherFair
+from published import mean_jct_s as mean_jct_here_s
 from settings import MOVING_DELAY_MS, SETTINGS, WARMUP_DELAY_MS, Setting
 
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.policies import load_policy
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES
 from clearsched.problems.dag_jobs.graph import Graph
+from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM
+from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.rows import WORK_OFFSET_MS, order_key
+from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.simulator.state import ROOT_OFFSET_MS
 from clearsched.problems.dag_jobs.traces import tpch_decima
 from clearsched.problems.problem import level_of
 from clearsched.scorers.policy import ScoredPolicy
+from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.published import read_network
 
 FORMULAS = [compile(feature.formula, feature.name, "eval") for feature in FEATURES]
@@ -352,22 +358,19 @@ def difference(setting: Setting, checkout: Path, count: int) -> float:
     return worst
 
 
-def measure(setting: Setting, compared: dict[str, Act], seeds: int) -> dict[str, list[float]]:
-    """Mean JCT of every seed by policy, s."""
-    return {name: [mean_jct_s(setting, act, seed) for seed in range(seeds)] for name, act in compared.items()}
-
-
-def told(setting: Setting, values: dict[str, list[float]], worst: float | None) -> list[str]:
+def told(setting: Setting, values: dict[str, list[float]], here: dict[str, list[float]], worst: float | None) -> str:
     """The table of a setting."""
-    base = np.array(values["fair"])
-    lines = [f"{setting}, {len(base)} seeds"]
+    base, lines = np.array(values["fair"]), [f"{setting}, {len(values['fair'])} seeds"]
     if worst is not None:
         lines.append(f"largest difference between their scores and ours: {worst:.2g}")
-    lines.append(f"{'':<32}{'mean JCT, s':>12}{'to fair, mean of seeds':>24}{'least':>8}{'most':>8}")
+    head = f"{'mean JCT, s':>12}{'to fair, mean of seeds':>24}{'least':>8}{'most':>8}"
+    lines.append(f"{'':<30}{head}{'same jobs here, s':>20}{'to fair':>9}")
     for name, each in values.items():
-        ratios = np.array(each) / base
-        lines.append(f"{name:<32}{np.mean(each):>12.2f}{ratios.mean():>24.3f}{ratios.min():>8.3f}{ratios.max():>8.3f}")
-    return lines
+        ratios, same = np.array(each) / base, np.array(here[name])
+        told = f"{ratios.mean():>24.3f}{ratios.min():>8.3f}{ratios.max():>8.3f}"
+        beside = f"{same.mean():>20.2f}{(same / here['fair']).mean():>9.3f}"
+        lines.append(f"{name:<30}{np.mean(each):>12.2f}{told}{beside}")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -385,11 +388,18 @@ def main() -> None:
     if not (checkout / "spark_sched_sim").is_dir():
         parser.error(f"{given.checkout}: no checkout of spark-sched-sim")
     try:
-        tpch_decima.load(profiles)  # it checks the digest of every file, which that project unpickles
-        ours = {f"{path.parents[1].name}: {path.stem}": Carried(load_policy(PROBLEM, path)) for path in given.policies}
-        import_reader().read((checkout / "models/decima/model.pt").read_bytes(), "models/decima/model.pt")
+        trace = tpch_decima.load(profiles)  # it checks the digest of every file, which that project unpickles
+        ours: dict[str, Any] = {f"{path.parts[-3]}: {path.stem}": load_policy(PROBLEM, path) for path in given.policies}
+        network, _ = read_network(PROBLEM, "spark-sched-sim", checkout / "models/decima/model.pt")
     except (ClearschedError, OSError) as error:
         parser.error(str(error))
+    instance = DagJobsInstance(compile_profiles(trace, WARMUP_DELAY_MS))
+    here: dict[str, Any] = {
+        "fair": OtherFair(every_job=True),
+        "network, argmax": TeacherPolicy(network, PROBLEM),
+        "network, sampled": TeacherPolicy(network, PROBLEM, "sampled"),
+        **ours,
+    }
     stand_ins()
     sys.path.insert(0, str(checkout))
     with TemporaryDirectory() as folder:
@@ -399,17 +409,20 @@ def main() -> None:
         answer = {}
         for name in given.settings:
             setting = SETTINGS[name]
-            compared: dict[str, Act] = {
+            there: dict[str, Act] = {
                 "fair": fair(setting),
                 "network, argmax": Theirs(setting, checkout, sampled=False),
                 "network, sampled": Theirs(setting, checkout, sampled=True),
-                **ours,
+                **{policy: Carried(each) for policy, each in ours.items()},
             }
             worst = difference(setting, checkout, given.check) if given.check else None
-            values = measure(setting, compared, given.seeds)
-            answer[name] = {"mean_jct_s": values, "largest_difference": worst}
+            seeds = range(given.seeds)
+            values = {policy: [mean_jct_s(setting, act, seed) for seed in seeds] for policy, act in there.items()}
+            episodes = [same_jobs(setting, seed) for seed in seeds]
+            same = {policy: mean_jct_here_s(each, instance, episodes).tolist() for policy, each in here.items()}
+            answer[name] = {"mean_jct_s": values, "mean_jct_here_s": same, "largest_difference": worst}
             if not given.json:
-                print("\n".join(told(setting, values, worst)), flush=True)
+                print(told(setting, values, same, worst), flush=True)
         os.chdir(checkout)
     if given.json:
         print(json.dumps(answer, indent=2))

@@ -1,7 +1,8 @@
 """The Decima network of spark-sched-sim: where its checkpoint lies, and the network that has its weights.
 
 Source: A. Gertsman, spark-sched-sim (MIT), `schedulers/decima/scheduler.py`, after Mao et al. 2019, "Learning
-Scheduling Algorithms for Data Processing Clusters", §5.1 and §5.2. Trained by PPO on 50 executors and streams of 200 TPC-H jobs.
+Scheduling Algorithms for Data Processing Clusters", §5.1 and §5.2. Trained by PPO on 50 executors and streams of 200
+TPC-H jobs.
 """
 
 from __future__ import annotations

@@ -270,11 +270,12 @@ class _Drawn(DagJobsInstance):
     most = 5
 
 
-def test_the_log_has_no_row_for_an_answer_that_it_never_gives(profiles: Profiles, network: Any) -> None:
+def test_the_log_says_that_it_never_answers_none(profiles: Profiles, network: Any) -> None:
     instance, expert = _Drawn(profiles), TeacherExpert(TeacherPolicy(network, PROBLEM))
     ranks, levels = collect(record(expert, instance, [episode(0)], "train"), len(PROBLEM.choices[0].features))
-    assert not ranks.is_none.any()
-    assert np.isfinite(ranks.score).all() and np.isfinite(levels.score).all()
+    assert ranks.is_none.any() and (ranks.score[ranks.is_none] == -np.inf).all()
+    assert np.isfinite(ranks.score[~ranks.is_none]).all() and np.isfinite(levels.score).all()
+    assert (ranks.probability[ranks.is_none] == 0).all() and not ranks.is_none[ranks.chosen].any()
     assert np.add.reduceat(ranks.probability, ranks.starts[:-1]) == pytest.approx(1, abs=1e-5)
     assert len(levels.chosen) == len(ranks.chosen)
 

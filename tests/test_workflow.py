@@ -128,6 +128,16 @@ def test_each_student_that_is_listed_has_a_rule(tmp_path: Path, names: list[str]
     assert {rule for rule in rules if rule.startswith("students_fit")} == {f"students_fit_{name}" for name in names}
 
 
+def test_a_published_checkpoint_is_an_input_of_the_one_teacher(tmp_path: Path) -> None:
+    (tmp_path / "data/published").mkdir(parents=True)
+    (tmp_path / "data/published/model.pt").write_bytes(b"weights")
+    chosen = "teacher={source: published, published: {path: data/published/model.pt}}"
+    assert planned(workplace(tmp_path), "--config", chosen)["teacher_train"] == 1
+    answer = snakemake(tmp_path, "--filegraph", "--config", chosen)
+    readers = [label for label in answer.stdout.split("label=<") if ">data/published/model.pt<" in label]
+    assert len(readers) == 1 and ">teacher_train<" in readers[0]
+
+
 def test_the_figures_can_be_asked_for_together(tmp_path: Path) -> None:
     rules = planned(workplace(tmp_path), "figures", "--forcerun", "figures", "--quiet", "host")
     assert rules.keys() >= FIGURES | OF_TRACE
@@ -410,6 +420,10 @@ def complaint(answer: subprocess.CompletedProcess[str]) -> str:
         (("--config", "seed=one"), 'seed: "one" is not allowed'),
         (("--config", "problem=dag_job"), "problem: unknown problem 'dag_job'"),
         (("--config", "traces={path: nowhere.parquet}"), "traces.path: nowhere.parquet: no such file or folder"),
+        (
+            ("--config", "teacher={source: published, published: {path: nowhere.pt}}"),
+            "teacher.published.path: nowhere.pt: no such file",
+        ),
     ],
 )
 def test_bad_params_end_in_one_line_before_anything_runs(arguments: tuple[str, ...], part: str, tmp_path: Path) -> None:
@@ -546,6 +560,7 @@ def test_a_dvc_stage_depends_on_what_its_rules_read(name: str, rules: list[Rule]
     stage = dvc_stages()[name]
     read = {path for rule in owned(stage, rules) for path in rule.inputs if not is_in(path, stage["outs"])}
     assert {path for path in read if not is_in(path, stage["deps"])} == set()
+    read |= {"data/published/model.pt"} if name == "teacher" else set()  # where one that is published may lie
     needless = {
         dep for dep in stage["deps"] if not dep.startswith("workflow/") and not any(is_in(path, [dep]) for path in read)
     }

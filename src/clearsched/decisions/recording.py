@@ -120,9 +120,7 @@ def rows_of(observation: Any, weighed: Weighed) -> list[tuple[Rows, Rows | None]
 
 
 def _rank_rows(observation: Any, weighed: Weighed) -> list[Rows]:
-    counts = np.diff(observation.candidate_start)
-    # An expert that never answers none, as some networks do not, has no score for it.
-    none = observation.none_allowed & (weighed.candidates[:, -1] > -np.inf)
+    counts, none = np.diff(observation.candidate_start), observation.none_allowed
     sizes = counts + none
     ends = np.cumsum(sizes)
     real = np.ones(ends[-1], np.bool_)

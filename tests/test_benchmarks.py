@@ -190,3 +190,21 @@ def test_a_trace_that_is_not_there_is_told() -> None:
     )
     assert answer.returncode == 2
     assert "none.parquet" in answer.stderr.splitlines()[-1] and "Traceback" not in answer.stderr
+
+
+def test_the_other_fair_is_fair_where_a_job_is_alone(embedded: Profiles) -> None:
+    """All shares are one job's; with several jobs the two rules differ."""
+    published = script("published")
+    instance = published.DagJobsInstance(embedded)
+    alone = [Workload([profile], [0], 6, 1000, seed=profile) for profile in (3, 40, 77)]
+    for every_job in (True, False):
+        found = published.mean_jct_s(published.OtherFair(every_job), instance, alone)
+        assert found == pytest.approx(published.mean_jct_s(heuristic("fair"), instance, alone), rel=0.1)
+    several = [Workload([3, 40, 77, 9], [0, 0, 0, 0], 6, 1000, seed=1)]
+    both = [published.mean_jct_s(published.OtherFair(every_job), instance, several)[0] for every_job in (True, False)]
+    assert both[0] != both[1]
+
+
+def test_a_ratio_and_its_interval() -> None:
+    mid, low, high = script("published").ratio(np.array([1.0, 3.0]), np.array([2.0, 2.0]))
+    assert (mid, low, high) == pytest.approx((1.0, 0.5, 1.5))

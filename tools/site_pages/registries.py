@@ -61,6 +61,7 @@ def own(problem: Problem) -> dict[str, Mapping[str, Any]]:
         "Sources": problem.sources,
         "Searched families": families_of(problem),
         "Edge cases": cases_of(problem),
+        "Published networks": problem.published,
         "Figures": figures_of(problem),
         "Gauges of guards": {gauge.name: gauge for gauge in problem.gauges},
     }

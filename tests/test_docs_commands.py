@@ -191,7 +191,9 @@ PLANNED = sorted({command.words: command for command in of("snakemake") if "--un
 def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the pages tell to write, and stand-ins for what a user has."""
     folder = workplace(tmp_path_factory.mktemp("plans"))
-    (folder / "spark-logs").mkdir()
+    for name in ("spark-logs", "FOLDER"):
+        (folder / name).mkdir()
+    (folder / "model.pt").touch()
     (folder / "scenarios/mine.yaml").write_text(written("scenarios/mine.yaml"))
     for command in of("echo"):
         said, aim = command.words[1], command.words[3]

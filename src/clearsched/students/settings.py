@@ -191,7 +191,7 @@ class RefineParams(Section):
     """What schedules better than the distilled student, found in closed loop: other numbers, other rules."""
 
     rounds: int = Field(
-        5,
+        8,
         ge=0,
         le=20,
         description="searches for better numbers, a change of a rule list's rules before each but the first; 0: none",

@@ -64,7 +64,7 @@ RULE_LIST = {
     "ties": ["job_work_left_s", "stage_rank"],
 }
 CAPS = {"steps": [{"if": "otherwise", "below": [{"times": 2.1, "jobs_in_system": -1}]}]}
-"""The rule list that the README shows, and its limit."""
+"""A rule list of the default scenario, and its limit."""
 
 IDLING = {
     "rules": [

@@ -314,7 +314,7 @@ def on_one_core(folder: Path, *command: str) -> subprocess.CompletedProcess[str]
     """Run a command of the environment in a copy of the repository, with the copy's own package, on one core."""
     pin = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))] if shutil.which("taskset") else []
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"},  # that of this process
         "PYTHONPATH": str(folder / "src"),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "DVC_NO_ANALYTICS": "1",

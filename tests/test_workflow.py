@@ -277,7 +277,14 @@ def test_a_changed_param_reruns_only_what_depends_on_it(finished: Path, change: 
 def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository in which `dvc repro` has run the same configuration, on one core."""
     folder = tmp_path_factory.mktemp("reproduced")
-    for name in ("Snakefile", "dvc.yaml", ".dvcignore", ".dvc/config", "data/tpch-spark.parquet"):
+    for name in (
+        "Snakefile",
+        "dvc.yaml",
+        ".dvcignore",
+        ".dvc/config",
+        "data/tpch-spark.parquet",
+        "data/published/README.md",
+    ):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy2(REPOSITORY / name, folder / name)
     for name in ("src", "workflow"):

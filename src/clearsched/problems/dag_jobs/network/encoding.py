@@ -20,6 +20,7 @@ from clearsched.problems.dag_jobs.graph import (
     NODE_FEATURES,
     Graph,
 )
+from clearsched.problems.dag_jobs.network.candidates import EXECUTORS, candidate_fields
 from clearsched.problems.dag_jobs.simulator.rows import WORK_OFFSET_MS
 from clearsched.problems.networks import float_tensor, index_tensor, signed_log
 
@@ -28,9 +29,6 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 _JOB_NAMES = [feature.name for feature in JOB_FEATURES]
 WORK_LEFT, STAGES_LEFT = _JOB_NAMES.index("work_left_s"), _JOB_NAMES.index("stages_left")
-DEMAND = FEATURE_NAMES.index("stage_demand")
-TOTAL_TO_DECIDE, TOTAL_JOBS, TOTAL_EXECUTORS = range(3)
-"""Columns of `graph.GLOBAL_FEATURES`."""
 
 SHARES = tuple(f"share_{power:g}" for power in POWERS)
 NODE_INPUTS = tuple(feature.name for feature in NODE_FEATURES)
@@ -114,18 +112,11 @@ class Batch(NamedTuple):
 def encode(graph: Graph) -> Batch:
     """The inputs of the network. Index tensors may share the graph's memory, so they last as long as its arrays."""
     count = graph.num_decisions
-    num_jobs, num_candidates = np.diff(graph.job_start), np.diff(graph.candidate_start)
-    decisions = np.arange(count)
-    job_decision, candidate_decision = np.repeat(decisions, num_jobs), np.repeat(decisions, num_candidates)
-    first_candidate = graph.candidate_start[:-1]
-    candidate_job = graph.node_job[graph.candidate_node]
-    executors = graph.totals[:, TOTAL_EXECUTORS]
-
+    job_decision = np.repeat(np.arange(count), np.diff(graph.job_start))
     work = graph.jobs[:, WORK_LEFT].astype(np.float64) + WORK_OFFSET_MS / 1000
-    log_shares = _log_shares(work, job_decision, executors)
+    log_shares = _log_shares(work, job_decision, graph.totals[:, EXECUTORS])
     held_to_share = np.log1p(np.maximum(graph.job_held, 0)[:, None] / np.exp(log_shares))
     total_work = np.bincount(job_decision, work, count)
-    to_decide = graph.totals[candidate_decision, TOTAL_TO_DECIDE]
     return Batch(
         nodes=float_tensor(signed_log(graph.nodes)),
         node_job=index_tensor(graph.node_job),
@@ -135,16 +126,7 @@ def encode(graph: Graph) -> Batch:
         job_decision=index_tensor(job_decision),
         totals=float_tensor(np.concatenate([signed_log(graph.totals), np.log1p(total_work)[:, None]], axis=1)),
         candidates=float_tensor(signed_log(graph.candidates[:, TOLD])),
-        candidate_node=index_tensor(graph.candidate_node),
-        candidate_job=index_tensor(candidate_job),
-        candidate_decision=index_tensor(candidate_decision),
-        candidate_rank=index_tensor(np.arange(len(graph.candidates)) - np.repeat(first_candidate, num_candidates)),
-        first_candidate=index_tensor(first_candidate),
-        most_candidates=int(num_candidates.max()),
-        held=index_tensor(graph.job_held[candidate_job]),
-        covering=index_tensor(np.maximum(np.minimum(to_decide, graph.candidates[:, DEMAND]), 1)),
-        executors=index_tensor(executors),
-        most_executors=int(executors.max()),
+        **candidate_fields(graph),
         shares=float_tensor(log_shares),
         none_allowed=torch.from_numpy(np.array(graph.none_allowed)),
     )

@@ -22,8 +22,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES
-from clearsched.problems.dag_jobs.graph import GLOBAL_FEATURES, JOB_FEATURES, NODE_FEATURES, Graph
+from clearsched.problems.dag_jobs.graph import JOB_FEATURES, NODE_FEATURES, Graph
+from clearsched.problems.dag_jobs.network.candidates import EXECUTORS, TO_DECIDE, candidate_fields
 from clearsched.problems.networks import index_tensor
 
 NODE_INPUTS = ("executors_to_give", "is_source", "job_executors", "tasks_left", "work_left")
@@ -39,11 +39,8 @@ WORK_SCALE_S = 100.0
 
 _NODE = [feature.name for feature in NODE_FEATURES]
 _JOB = [feature.name for feature in JOB_FEATURES]
-_GLOBAL = [feature.name for feature in GLOBAL_FEATURES]
 TASKS_LEFT, WORK_LEFT = _NODE.index("tasks_left"), _NODE.index("work_left_s")
 IS_SOURCE = _JOB.index("is_source")
-TO_DECIDE, EXECUTORS = _GLOBAL.index("executors_to_decide"), _GLOBAL.index("num_executors")
-DEMAND = FEATURE_NAMES.index("stage_demand")
 
 
 class Batch(NamedTuple):
@@ -88,10 +85,8 @@ class Batch(NamedTuple):
 def encode(graph: Graph) -> Batch:
     """The inputs of the network. Index tensors may share the graph's memory, so they last as long as its arrays."""
     count = graph.num_decisions
-    num_candidates = np.diff(graph.candidate_start)
     job_decision = np.repeat(np.arange(count), np.diff(graph.job_start))
-    candidate_decision = np.repeat(np.arange(count), num_candidates)
-    candidate_job = graph.node_job[graph.candidate_node]
+    candidates = candidate_fields(graph)
     to_decide = graph.totals[:, TO_DECIDE].astype(np.int64)
     executors = graph.totals[:, EXECUTORS].astype(np.int64)
     jobs, room = _jobs(graph, job_decision, to_decide, executors)
@@ -117,21 +112,8 @@ def encode(graph: Graph) -> Batch:
         parent=index_tensor(parent),
         child=index_tensor(child),
         step_start=step_start,
-        candidate_node=index_tensor(graph.candidate_node),
-        candidate_job=index_tensor(candidate_job),
-        candidate_decision=index_tensor(candidate_decision),
-        candidate_rank=index_tensor(
-            np.arange(len(candidate_job)) - np.repeat(graph.candidate_start[:-1], num_candidates)
-        ),
-        first_candidate=index_tensor(graph.candidate_start[:-1]),
-        most_candidates=int(num_candidates.max()),
-        held=index_tensor(graph.job_held[candidate_job]),
-        room=index_tensor(room[candidate_job]),
-        covering=index_tensor(
-            np.maximum(np.minimum(to_decide[candidate_decision], graph.candidates[:, DEMAND]), 1).astype(np.int64)
-        ),
-        executors=index_tensor(executors),
-        most_executors=int(executors.max()),
+        room=index_tensor(room)[candidates["candidate_job"]],
+        **candidates,
     )
 
 

@@ -35,7 +35,8 @@ def serve(
     """Answer decisions over HTTP: what is chosen, which rule fired and why; the file is read again when it changes."""
     from clearsched import serving
 
-    serving.serve(student, host, port, decisions, problem, max_candidates, max_bytes, every, _say)
+    settings = serving.Settings(host, port, decisions, problem, max_candidates, max_bytes, every)
+    serving.serve(student, settings, _say)
 
 
 def _say(line: str) -> None:

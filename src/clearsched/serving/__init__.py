@@ -7,30 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["serve"]
+__all__ = ["Settings", "serve"]
 
 
-def serve(
-    student: Path,
-    host: str,
-    port: int,
-    decisions: Path | None,
-    problem: str,
-    most_candidates: int,
-    most_bytes: int,
-    every_s: float,
-    say: Callable[[str], None],
-) -> None:
+class Settings(NamedTuple):
+    """Where a service answers, and what it takes."""
+
+    host: str
+    port: int  # 0: any that is free
+    decisions: Path | None  # a log, which tells how far features reach; None: the candidates of a request do
+    problem: str  # whose students are taken; empty: that of the file
+    most_candidates: int  # of a request
+    most_bytes: int  # of the body of a request
+    every_s: float  # between two looks at the file
+
+
+def serve(student: Path, settings: Settings, say: Callable[[str], None]) -> None:
     """Answer requests until the process is told to end; see `clearsched serve --help`.
 
     Args:
         student: file of a student, searched policy or formula.
-        host, port: what to listen on; port 0: any that is free.
-        decisions: a log, which tells how far features reach; without one the candidates of a request do.
-        problem: whose students are taken; empty: that of the file.
-        most_candidates, most_bytes: of a request.
-        every_s: how often the file is looked at.
+        settings: address and limits.
         say: takes a line for who runs the service.
 
     Raises:
@@ -42,4 +41,4 @@ def serve(
     check_packages()
     from clearsched.serving.running import run
 
-    run(student, host, port, decisions, problem, most_candidates, most_bytes, every_s, say)
+    run(student, settings, say)

@@ -17,6 +17,7 @@ import uvicorn
 
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
+from clearsched.serving import Settings
 from clearsched.serving.reloading import Keeper
 from clearsched.serving.service import create_app
 
@@ -34,26 +35,17 @@ TURN_S = 0.0005
 """After which decisions get their turn while another thread puts an answer in words; Python's own is 5 ms."""
 
 
-def run(
-    student: Path,
-    host: str,
-    port: int,
-    decisions: Path | None,
-    problem: str,
-    most_candidates: int,
-    most_bytes: int,
-    every_s: float,
-    say: Callable[[str], None],
-) -> None:
+def run(student: Path, settings: Settings, say: Callable[[str], None]) -> None:
     """See `clearsched.serving.serve`."""
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the service takes it, it must not end the process
-    listening = listen(host, port)
+    listening = listen(settings.host, settings.port)
     with listening:
-        keeper = Keeper(student, most_candidates, say, find_problem(problem) if problem else None, every_s)
+        problem = find_problem(settings.problem) if settings.problem else None
+        keeper = Keeper(student, settings.most_candidates, say, problem, settings.every_s)
         policy = keeper.now.policy
-        spread = spread_of_log(decisions, policy.problem) if decisions else None
-        app = create_app(keeper, most_bytes, spread)
+        spread = spread_of_log(settings.decisions, policy.problem) if settings.decisions else None
+        app = create_app(keeper, settings.most_bytes, spread)
         config = uvicorn.Config(
             app,
             log_level="warning",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from threading import current_thread, main_thread
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -34,9 +35,7 @@ def create_app(keeper: Keeper, most_bytes: int, spread: Spread | None = None) ->
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with suppress(
-            NotImplementedError, RuntimeError, ValueError, AttributeError
-        ):  # only the main thread has signals
+        if hasattr(signal, "SIGHUP") and current_thread() is main_thread():  # no other thread is told of signals
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, keeper.asked.set)
         watching = asyncio.create_task(keeper.watch())
         yield

@@ -23,7 +23,7 @@ from settings import SETTINGS, command
 from clearsched.errors import ClearschedError
 from clearsched.export import export
 from clearsched.export.lowering import program_of
-from clearsched.files import write_json
+from clearsched.files import read_json, write_json
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.scorers.policy import load_policy
@@ -31,20 +31,7 @@ from clearsched.shipped import find
 
 CANDIDATES = 16
 
-RULES = {
-    "rules": [
-        {
-            "if": "job_is_source >= 1 and job_fair_load < 2.9 and job_work_left_s < 160 and "
-            "stage_critical_path_s >= 3.3 and job_work_per_executor_s < 160",
-            "then": 4,
-        },
-        {"if": "job_is_source >= 1 and job_fair_load < 2 and job_work_left_s < 110", "then": 3},
-        {"if": "job_load_80 < 3 and job_load_work < 0.086", "then": 2},
-        {"if": "otherwise", "then": 1},
-    ],
-    "ties": ["job_work_left_s", "stage_rank"],
-}
-LIMIT = {"steps": [{"if": "otherwise", "below": [{"times": 2.1, "jobs_in_system": -1}]}]}
+RULE_LIST = Path(__file__).parents[1] / "examples" / "rule_list.json"
 """The rule list that the README shows."""
 
 DRIVER = """
@@ -80,15 +67,10 @@ def usual(folder: Path, rows: np.ndarray) -> list[Path]:
     """The students that are measured where none is named."""
     generator = np.random.default_rng(0)
     trees = [fit_like(generator, rows, 3) for _ in range(50)]
-    written = {
-        "rule_list": {"stage": RULES, "limit": LIMIT},
-        "boosted_trees": {"none": True, "stage": {"features": list(FEATURE_NAMES), "trees": trees}, "limit": LIMIT},
-    }
-    files = find("default").copy("stay_and_move", folder)
-    for name, content in written.items():
-        path = folder / f"{name}.json"
-        write_json(path, {"kind": "student", "name": name, "most": 50, **content})
-        files.append(path)
+    boosted = {"features": list(FEATURE_NAMES), "trees": trees}
+    content = read_json(RULE_LIST) | {"name": "boosted_trees", "stage": boosted}
+    write_json(folder / "boosted_trees.json", content)
+    files = [RULE_LIST, folder / "boosted_trees.json", *find("default").copy("stay_and_move", folder)]
     return [file for file in files if file.suffix == ".json"]
 
 

@@ -10,6 +10,8 @@ import pytest
 from clearsched.figures import figures_of
 from clearsched.heuristics import docs_table
 from clearsched.problems import PROBLEMS, find_problem
+from clearsched.scorers.policy import load_policy
+from clearsched.scorers.text import render
 from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 
@@ -45,3 +47,10 @@ def test_every_source_and_figure_is_told(problem: str) -> None:
     pages = "".join(path.read_text("utf-8") for path in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
     for name in (*find_problem(problem).sources, *figures_of(find_problem(problem))):
         assert f"`{name}`" in pages, name
+
+
+def test_the_rules_of_the_readme_are_those_of_the_example() -> None:
+    """examples/rule_list.json, which docs/export.md and benchmarks/export.py take too."""
+    printed = render(load_policy(ROOT / "examples/rule_list.json"))
+    rules = printed.partition("=\n\n")[2].partition("\n\nWhat the features are")[0]
+    assert rules in (ROOT / "README.md").read_text("utf-8")

@@ -151,7 +151,7 @@ def test_dvc_understands(command: Command) -> None:
 
 @pytest.mark.parametrize("block", [block for block in blocks() if block.kind == "python"], ids=str)
 def test_python_is_python(block: Block) -> None:
-    ast.parse(block.text)
+    assert ast.parse(block.text).body, "only comments"
 
 
 @pytest.mark.parametrize("block", [block for block in blocks() if block.kind in ("yaml", "json")], ids=str)
@@ -357,13 +357,18 @@ PYTHON = {block.page: None for block in blocks() if block.kind == "python" and b
 
 @pytest.mark.workflow
 @pytest.mark.parametrize("page", PYTHON)
-def test_the_python_of_a_page_runs(desk: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
-    """Its blocks one after another, with what the page says is there."""
+def test_the_python_of_a_page_runs(
+    desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], page: str
+) -> None:
+    """Its blocks one after another, with what the page says is there; each makes something, or prints it."""
     monkeypatch.chdir(desk)
     names = at_hand()
     for block in blocks():
         if (block.page, block.kind) == (page, "python"):
-            exec(compile(block.text, f"{page}:{block.line}", "exec"), names)
+            before = dict(names)
+            exec(compile(block.text, str(block), "exec"), names)
+            made = [name for name in names if name != "__builtins__" and names[name] is not before.get(name)]
+            assert made or capsys.readouterr().out, f"{block}: nothing came of it"
 
 
 def at_hand() -> dict[str, Any]:

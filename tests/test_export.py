@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -43,7 +44,8 @@ from clearsched.students.settings import RankingParams
 from stages import stage_params
 from toys import micro_trace
 
-SHIPPED = Path(__file__).parents[1] / "src" / "clearsched" / "shipped"
+ROOT = Path(__file__).parents[1]
+SHIPPED = ROOT / "src" / "clearsched" / "shipped"
 PROBLEM = find_problem("dag_jobs")
 STAGE = PROBLEM.choices[0]
 EXECUTORS = 10
@@ -472,6 +474,27 @@ def test_the_file_tells_where_it_comes_from(tmp_path: Path) -> None:
             ):
                 assert told in text, (name, told)
             assert "restarts" not in text
+
+
+def code_of_page(language: str) -> list[str]:
+    """The blocks of docs/export.md in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "docs/export.md").read_text("utf-8"), re.S | re.M)
+
+
+@pytest.mark.parametrize("language", ["python", "c"])
+def test_the_page_shows_what_is_written(tmp_path: Path, language: str) -> None:
+    """docs/export.md, of examples/rule_list.json."""
+    out = tmp_path / f"rules{FORMATS[language].suffix}"
+    written = export(ROOT / "examples/rule_list.json", language, out)[0].read_text()
+    shown = code_of_page(language)[0].partition("    ...\n")
+    assert (shown[2] or shown[0]) in written
+
+
+def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
+    export(ROOT / "examples/rule_list.json", "python", tmp_path / "rules.py")
+    asked = code_of_page("python")[1]
+    answer = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"# {answer.stdout}" in asked
 
 
 def test_the_rules_stand_in_their_order(tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clearsched.export.dialect import Dialect, shortest
+from clearsched.export.functions import Function, functions_of, helpers_of
 from clearsched.export.names import renamed
-from clearsched.export.program import Part, Program, uses_least, uses_log, uses_power
+from clearsched.export.program import Program
 from clearsched.export.source import Source
-from clearsched.export.statements import Statement, body_of, bounding, placing
+from clearsched.export.statements import RULE, SCORE, SHARE
 
 RESERVED = frozenset(
     [
@@ -72,6 +73,10 @@ struct scored {
 };"""
 
 
+TYPES = {SCORE: "double ", SHARE: "double ", RULE: "const char *"}
+"""Of variables."""
+
+
 def write(source: Source) -> bytes:
     """The file."""
     program, name = source.program, source.identifier()
@@ -96,24 +101,15 @@ def write(source: Source) -> bytes:
         units=source.units,
         names=renamed(program.features, RESERVED),
     )
-    given = f"const struct {name}_candidate *c"
-    helpers = ((uses_least, LEAST), (uses_power, POWER), (uses_log, LOG))
     blocks = [
         *_declared(source, dialect, name),
         f"#ifndef {name.upper()}_DECLARATIONS\n\n#include <math.h>\n\n{SCORED}",
-        *(helper for uses, helper in helpers if uses(program)),
-        _scorer(dialect, f"score_of_{program.names[0]}({given})", program.rank),
+        *helpers_of(program, LEAST, POWER, LOG),
+        *(_function(dialect, function, name) for function in functions_of(program)),
+        _finite(program, dialect, name),
+        _choose(program, name),
+        "#endif",
     ]
-    if program.orders:
-        statements = placing(program.orders, program.none)
-        blocks.append(_block(dialect, f"place_of({given}, double score)", program.ordered, statements))
-    if program.level:
-        blocks.append(_scorer(dialect, f"share_of_{program.names[1]}({given})", program.level))
-    if program.bounds:
-        told = ("Patches: a share is at most what every one that holds allows.",)
-        head = f"bounded({given}, double share, const char *rule)"
-        blocks.append(_block(dialect, head, told, bounding(program.bounds)))
-    blocks += [_finite(program, dialect, name), _choose(program, name), "#endif"]
     return ("\n\n".join(blocks) + "\n").encode()
 
 
@@ -124,32 +120,23 @@ def _least(products: Sequence[str]) -> str:
     return least
 
 
-def _scorer(dialect: Dialect, head: str, part: Part) -> str:
-    return _block(dialect, head, part.told, body_of(part))
-
-
-def _block(dialect: Dialect, head: str, told: Sequence[str], statements: Sequence[Statement]) -> str:
+def _function(dialect: Dialect, function: Function, name: str) -> str:
     """A function with a number and what gave it as answer."""
-    body = dialect.lines(statements, 1)
+    body = dialect.lines(function.body, 1)
     code = "\n".join(line.partition("//")[0] for line in body)
-    unused = [
-        word for word, use in (("c", "c->"), ("score", "score")) if f"{word}" in _arguments(head) and use not in code
-    ]
+    used = {"c": "c->"}
+    unused = [word for word in ("c", *function.given) if used.get(word, word) not in code]
+    given = [f"const struct {name}_candidate *c", *(f"{TYPES[word]}{word}" for word in function.given)]
     return "\n".join(
         [
-            *dialect.told(told, ""),
-            f"static struct scored {head}",
+            *dialect.told(function.told, ""),
+            f"static struct scored {function.name}({', '.join(given)})",
             "{",
             *(f"    (void){word};" for word in unused),
             *body,
             "}",
         ]
     )
-
-
-def _arguments(head: str) -> list[str]:
-    """The names of a function's arguments."""
-    return [argument.split()[-1].lstrip("*") for argument in head.partition("(")[2].rstrip(")").split(",")]
 
 
 def _declared(source: Source, dialect: Dialect, name: str) -> list[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from clearsched.compiled.feature import Feature
 from clearsched.export.program import Amount, Product, Test
 from clearsched.export.statements import (
     Add,
@@ -214,18 +212,3 @@ def _wrapped(line: str, indent: str) -> list[str]:
         found.append(rest[:place].rstrip())
         rest = f"{indent}{INDENT * 2}{rest[place:].lstrip()}"
     return [*found, rest]
-
-
-def feature_lines(features: Sequence[Feature]) -> list[str]:
-    """What features are, with units, for a header."""
-    width = max((len(feature.name) for feature in features), default=0) + 2
-    lines = []
-    for feature in features:
-        unit = f"[{feature.unit}] " if feature.unit else ""
-        lines += textwrap.wrap(
-            f"{unit}{feature.meaning}",
-            100,
-            initial_indent=f"  {feature.name:<{width}}",
-            subsequent_indent=" " * (width + 2),
-        )
-    return lines

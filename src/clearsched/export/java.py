@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from clearsched.export.dialect import Dialect, shortest
+from clearsched.export.functions import Function, functions_of, helpers_of
 from clearsched.export.names import renamed
-from clearsched.export.program import Part, Program, Trees, uses_least, uses_log, uses_power
+from clearsched.export.program import Program, Trees
 from clearsched.export.source import Source
-from clearsched.export.statements import Return, Statement, body_of, bounding, placing, trees_of
+from clearsched.export.statements import RULE, SCORE, SHARE, Return, trees_of
 
 RESERVED = frozenset(
     [
@@ -102,6 +101,10 @@ private record Scored(double value, String rule) {
 }"""
 
 
+TYPES = {SCORE: "double", SHARE: "double", RULE: "String"}
+"""Of variables."""
+
+
 def write(source: Source) -> bytes:
     """The class."""
     program, name = source.program, source.identifier(RESERVED)
@@ -126,59 +129,40 @@ def write(source: Source) -> bytes:
         units=source.units,
         names=renamed(program.features, RESERVED),
     )
-    helpers = ((uses_least, LEAST), (uses_power, POWER), (uses_log, LOG))
     blocks = [
         *_records(program, dialect),
         _choose(program),
-        _scorer(dialect, f"score_of_{program.names[0]}", program.rank),
+        *(_function(dialect, function) for function in functions_of(program)),
+        _finite(program, dialect),
+        SCORED,
+        *helpers_of(program, LEAST, POWER, LOG),
     ]
-    if program.orders:
-        statements = placing(program.orders, program.none)
-        blocks.append(_block(dialect, "place_of(Candidate c, double score)", program.ordered, statements))
-    if program.level:
-        blocks.append(_scorer(dialect, f"share_of_{program.names[1]}", program.level))
-    if program.bounds:
-        told = ("Patches: a share is at most what every one that holds allows.",)
-        blocks.append(
-            _block(dialect, "bounded(Candidate c, double share, String rule)", told, bounding(program.bounds))
-        )
-    blocks += [_finite(program, dialect), SCORED, *(helper for uses, helper in helpers if uses(program))]
     head = [f" * {line}".rstrip() for line in [*source.header(), "", *source.features()]]
     body = "\n\n".join(blocks).replace("\n", "\n    ").replace("\n    \n", "\n\n")
     lines = ["/*", *(line.replace("*/", "* /") for line in head), " */", f"public final class {name} {{"]
     return ("\n".join([*lines, f"    private {name}() {{\n    }}\n", f"    {body}", "}"]) + "\n").encode()
 
 
-def _scorer(dialect: Dialect, name: str, part: Part) -> str:
-    """A method that scores a candidate; each tree has one of its own, since methods must not be long."""
-    if not isinstance(part, Trees):
-        return _block(dialect, f"{name}(Candidate c)", part.told, body_of(part))
+def _function(dialect: Dialect, function: Function) -> str:
+    """A method with a number and what gave it as answer."""
+    if isinstance(function.part, Trees):
+        return _trees(dialect, function.name, function.part)
+    given = ["Candidate c", *(f"{TYPES[word]} {word}" for word in function.given)]
+    head = f"private static Scored {function.name}({', '.join(given)}) {{"
+    return "\n".join([*dialect.told(function.told, ""), head, *dialect.lines(function.body, 1), "}"])
+
+
+def _trees(dialect: Dialect, name: str, part: Trees) -> str:
+    """A method that adds up trees; each tree has one of its own, since methods must not be long."""
     methods, lines = [], ["double score = 0.0;"]
     for place, tree in enumerate(trees_of(part), 1):
-        told = f"Tree {place} of {len(part.trees)}."
-        body = dialect.lines(tree, 1)
-        methods.append(
-            "\n".join(
-                [
-                    f"/** {told} */",
-                    f"private static double {name}_{place}(Candidate c) {{",
-                    "    double score = 0.0;",
-                    *body,
-                    "    return score;",
-                    "}",
-                ]
-            )
-        )
+        head = [f"/** Tree {place} of {len(part.trees)}. */", f"private static double {name}_{place}(Candidate c) {{"]
+        body = ["    double score = 0.0;", *dialect.lines(tree, 1), "    return score;", "}"]
+        methods.append("\n".join([*head, *body]))
         lines.append(f"score += {name}_{place}(c);")
     lines.append(dialect.lines([Return("score", part.name)], 0)[0])
     head = [*dialect.told(part.told, ""), f"private static Scored {name}(Candidate c) {{"]
     return "\n\n".join(["\n".join([*head, *(f"    {line}" for line in lines), "}"]), *methods])
-
-
-def _block(dialect: Dialect, head: str, told: Sequence[str], statements: Sequence[Statement]) -> str:
-    """A method with a number and what gave it as answer."""
-    lines = [f"private static Scored {head} {{", *dialect.lines(statements, 1), "}"]
-    return "\n".join([*dialect.told(told, ""), *lines])
 
 
 def _records(program: Program, dialect: Dialect) -> list[str]:

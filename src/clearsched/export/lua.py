@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from clearsched.export.dialect import Dialect, exact
+from clearsched.export.functions import Function, functions_of, helpers_of
 from clearsched.export.names import renamed
-from clearsched.export.program import Part, Program, Trees, uses_least, uses_log, uses_power
+from clearsched.export.program import Program, Trees
 from clearsched.export.source import Source
-from clearsched.export.statements import Return, Statement, body_of, bounding, placing, trees_of
+from clearsched.export.statements import Return, trees_of
 
 RESERVED = frozenset(
     [
@@ -104,29 +103,28 @@ def write(source: Source) -> bytes:
         names=renamed(program.features, RESERVED),
     )
     names = ", ".join(f'"{dialect.names.get(feature.name, feature.name)}"' for feature in program.features)
-    helpers = ((uses_least, LEAST), (uses_power, POWER), (uses_log, LOG))
     blocks = [
         "\n".join(dialect.told([*source.header(), "", *source.features()], "")),
         f"local M = {{}}\n\n-- What the rules ask of a candidate.\nM.features = {{{names}}}",
         FLOAT32,
-        *(helper for uses, helper in helpers if uses(program)),
-        _scorer(dialect, f"score_of_{program.names[0]}", program.rank),
+        *helpers_of(program, LEAST, POWER, LOG),
+        *(_function(dialect, function) for function in functions_of(program)),
+        _choose(program),
+        "return M",
     ]
-    if program.orders:
-        statements = placing(program.orders, program.none)
-        blocks.append(_block(dialect, "place_of(c, score)", program.ordered, statements))
-    if program.level:
-        blocks.append(_scorer(dialect, f"share_of_{program.names[1]}", program.level))
-    if program.bounds:
-        told = ("Patches: a share is at most what every one that holds allows.",)
-        blocks.append(_block(dialect, "bounded(c, share, rule)", told, bounding(program.bounds)))
-    return ("\n\n".join([*blocks, _choose(program), "return M"]) + "\n").encode()
+    return ("\n\n".join(blocks) + "\n").encode()
 
 
-def _scorer(dialect: Dialect, name: str, part: Part) -> str:
-    """A function that scores a candidate; each tree has one of its own, since functions must not be long."""
-    if not isinstance(part, Trees):
-        return _block(dialect, f"{name}(c)", part.told, body_of(part))
+def _function(dialect: Dialect, function: Function) -> str:
+    """A function with a number and what gave it as answers."""
+    if isinstance(function.part, Trees):
+        return _trees(dialect, function.name, function.part)
+    head = f"local function {function.name}({', '.join(['c', *function.given])})"
+    return "\n".join([*dialect.told(function.told, ""), head, *dialect.lines(function.body, 1), "end"])
+
+
+def _trees(dialect: Dialect, name: str, part: Trees) -> str:
+    """A function that adds up trees; each tree has one of its own, since functions must not be long."""
     lines = [f"local {name}_trees = {{}}"]
     for place, tree in enumerate(trees_of(part), 1):
         lines += ["", f"-- tree {place} of {len(part.trees)}", f"{name}_trees[{place}] = function(c, score)"]
@@ -134,12 +132,6 @@ def _scorer(dialect: Dialect, name: str, part: Part) -> str:
     lines += ["", *dialect.told(part.told, ""), f"local function {name}(c)", "    local score = 0.0"]
     lines += [f"    for _, tree in ipairs({name}_trees) do", "        score = tree(c, score)", "    end"]
     return "\n".join([*lines, *dialect.lines([Return("score", part.name)], 1), "end"])
-
-
-def _block(dialect: Dialect, head: str, told: Sequence[str], statements: Sequence[Statement]) -> str:
-    """A function with a number and what gave it as answers."""
-    body = dialect.lines(statements, 1)
-    return "\n".join([*dialect.told(told, ""), f"local function {head}", *body, "end"])
 
 
 def _choose(program: Program) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import keyword
 
 from clearsched.export.dialect import Dialect, exact
+from clearsched.export.functions import Function, functions_of, helpers_of
 from clearsched.export.names import renamed
-from clearsched.export.program import Part, uses_least, uses_log, uses_power
 from clearsched.export.source import Source
-from clearsched.export.statements import Statement, body_of, bounding, placing
 
 RESERVED = (*keyword.kwlist, "count", "index")
 """Names that a field of a tuple cannot have, or better has not."""
@@ -62,30 +61,17 @@ def write(source: Source) -> bytes:
     blocks = [
         *_head(source, dialect),
         _choose(source),
-        _function(dialect, f"score_of_{program.names[0]}", program.rank),
+        *(_function(dialect, function) for function in functions_of(program)),
+        *helpers_of(program, LEAST, POWER, LOG),
     ]
-    if program.orders:
-        blocks.append(
-            _block("def place_of(c, score):", dialect, program.ordered, placing(program.orders, program.none))
-        )
-    if program.level:
-        blocks.append(_function(dialect, f"share_of_{program.names[1]}", program.level))
-    if program.bounds:
-        told = ("Patches: a share is at most what every one that holds allows.",)
-        blocks.append(_block("def bounded(c, share, rule):", dialect, told, bounding(program.bounds)))
-    helpers = ((uses_least, LEAST), (uses_power, POWER), (uses_log, LOG))
-    blocks += [helper for uses, helper in helpers if uses(program)]
     return ("\n\n\n".join(blocks) + "\n").encode()
 
 
-def _function(dialect: Dialect, name: str, part: Part) -> str:
-    """A function that scores a candidate."""
-    return _block(f"def {name}(c):", dialect, part.told, body_of(part))
-
-
-def _block(head: str, dialect: Dialect, told: tuple[str, ...], statements: list[Statement]) -> str:
-    doc = [f'    """{_quoted(told, "    ")}"""'] if told else []
-    return "\n".join([head, *doc, *dialect.lines(statements, 1)])
+def _function(dialect: Dialect, function: Function) -> str:
+    """A function with a number and what gave it as answers."""
+    head = f"def {function.name}({', '.join(['c', *function.given])}):"
+    doc = [f'    """{_quoted(function.told, "    ")}"""'] if function.told else []
+    return "\n".join([head, *doc, *dialect.lines(function.body, 1)])
 
 
 def _quoted(lines: tuple[str, ...] | list[str], indent: str) -> str:

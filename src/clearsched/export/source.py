@@ -14,10 +14,10 @@ from typing import Any
 from clearsched import __version__
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
-from clearsched.export.dialect import feature_lines
 from clearsched.export.lowering import program_of
 from clearsched.export.program import Program
 from clearsched.problems.declarations import Measure
+from clearsched.scorers import words
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 
 WIDTH = 100
@@ -73,7 +73,7 @@ class Source:
         """What the features are, with units, in lines; and what a level is."""
         if not self.program.features:
             return []
-        return ["Features", "", *feature_lines(self.program.features)]
+        return ["Features", "", *words.glossary(self.program.features)]
 
     def identifier(self, reserved: Collection[str] = ()) -> str:
         """The name of the file that is written, as a name in code.

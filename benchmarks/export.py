@@ -70,7 +70,7 @@ def usual(folder: Path, rows: np.ndarray) -> list[Path]:
     boosted = {"features": list(FEATURE_NAMES), "trees": trees}
     content = read_json(RULE_LIST) | {"name": "boosted_trees", "stage": boosted}
     write_json(folder / "boosted_trees.json", content)
-    files = [RULE_LIST, folder / "boosted_trees.json", *find("default").copy("stay_and_move", folder)]
+    files = [*find("default").copy("stay_and_move", folder), RULE_LIST, folder / "boosted_trees.json"]
     return [file for file in files if file.suffix == ".json"]
 
 

@@ -468,7 +468,7 @@ def test_the_file_tells_where_it_comes_from(tmp_path: Path) -> None:
                 f"From: stay_and_move.json, sha256 {digest}",
                 "trace c7633a1b78ddbcb8",
                 "mean job completion time 20.1615 s on 32 validation episodes",
-                "[s] time since the job arrived",
+                "time since the job arrived [s]",
                 "Apache-2.0",
                 "3. else if job_is_source >= 1 -> score 1000, and",
             ):

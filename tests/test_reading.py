@@ -29,7 +29,7 @@ from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.problem import NONE
 from clearsched.reading.flipping import DECISION, GROUP, ROW, Spread, smallest_flip, spread_of
-from clearsched.reading.reasons import against, for_it, reached, valued
+from clearsched.reading.reasons import Reasons, reached, valued
 from clearsched.reading.verification.box import box_of
 from clearsched.reading.verification.monotone import monotone
 from clearsched.reading.worth import worth_of
@@ -154,14 +154,14 @@ def test_a_patch_is_a_piece() -> None:
 
 
 def test_flips_see_what_only_a_patch_asks_for() -> None:
-    """The list asks for no stage_rank; a patch that avoids rank 2 and more does, and no flip is called exact then."""
+    """The list asks for no stage_rank; a patch that avoids rank 2 and more does."""
     features = rows(job_is_source=[1, 0, 0], stage_rank=[0, 1, 5], job_fair_load=[1, 1, 1])
     log_of = decisions(features, [0, 3], [0], [0, 1, 2])
     only = policy(rules(("job_is_source >= 1", 2), ("otherwise", 1)))
     avoiding = replace(only, patches=read_patches([{"when": "stage_rank >= 2", "do": "avoid"}], DAG_JOBS, "test"))
     assert smallest_flip(only, log_of, spread_of(log_of), wanted=1)[0] is None
     flip, exact = smallest_flip(avoiding, log_of, spread_of(log_of), wanted=1)
-    assert not exact and flip is not None
+    assert exact and flip is not None
     assert FEATURE_NAMES[flip.feature] == "stage_rank"
     assert flip.rows.tolist() == [0] and flip.value == 2
 
@@ -233,8 +233,73 @@ def test_no_smaller_flip_is_found_by_brute_force(seed: int) -> None:
     for of in (policy(scorer), replace(policy(scorer), patches=read_patches(patches, DAG_JOBS, "test"))):
         spread = spread_of(decision)
         flip, exact = smallest_flip(of, decision, spread)
-        assert exact == (not of.patches), "under patches every whole number is tried too, and it is called a search"
+        assert exact
         assert (flip.distance if flip else np.inf) == pytest.approx(smallest_of_all(of, decision, spread, names))
+
+
+STEPS = {
+    "steps": [
+        {
+            "if": "job_is_source >= 1",
+            "of": "job_executors",
+            "below": [{"times": 1.5, "job_age_s": 0.5}, {"times": 6, "stage_rank": -1}],
+            "then": 4,
+            "plus": {"stage_tasks_left": -0.3, "job_age_s": 0.1},
+        },
+        {"if": "stage_tasks_left < 3", "then": 2, "plus": {"job_executors": -0.2}},
+        {"if": "otherwise", "then": -1},
+    ]
+}
+"""Two caps that bound one feature, weights that differ, and a step below "none of these"."""
+LOGS = {
+    "weights": {"job_age_s": -1.0, "stage_rank": 0.5},
+    "log_weights": {"job_executors": {"weight": 2.0, "scale": 3.0}},
+}
+ASKED = ("job_is_source", "job_executors", "job_age_s", "stage_rank", "stage_tasks_left")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["steps", "weights"]), st.booleans())
+def test_flips_of_caps_weights_groups_and_none(seed: int, kind: str, shared: bool) -> None:
+    """A grid of 2,001 values between the least and the most of each feature finds none that is smaller."""
+    generator = np.random.default_rng(seed)
+    table = np.round(10 * generator.random((5, len(ASKED))), 2)
+    table[:, 0] = generator.integers(0, 2, 5)
+    table[:, 3:] = np.round(table[:, 3:]) + 1
+    if shared:
+        table[1, 1:3] = table[0, 1:3]
+    columns = rows(**{name: table[:, i].tolist() for i, name in enumerate(ASKED)})
+    groups = np.array([0, 0, 1, 2, 3] if shared else range(5))
+    decision = decisions(columns, [0, 5], [0], groups.tolist())
+    of = replace(policy(read_scorer(STEPS if kind == "steps" else LOGS, FEATURE_NAMES, "test")), none=kind == "steps")
+    spread = spread_of(decision)
+    flip, exact = smallest_flip(of, decision, spread)
+    assert exact
+    if flip is not None:
+        changed = decision.features.copy()
+        changed[flip.rows, flip.feature] = flip.value
+        assert rank_answers(of, decision._replace(features=changed))[0] == flip.answer
+        assert flip.answer != rank_answers(of, decision)[0]
+    least = np.inf if flip is None else flip.distance
+    for name in ASKED:
+        column = PLACE[name]
+        for unit in units_of(spread, column, groups):
+            grid = np.linspace(spread.low[column], spread.high[column], 2001, dtype=np.float32)
+            for value in np.unique(np.round(grid)) if spread.whole[column] else grid:
+                distance = abs(float(value) - float(columns[unit[0], column])) / max(spread.deviation[column], 1e-30)
+                if distance < least * (1 - 1e-5):
+                    changed = columns.copy()
+                    changed[unit, column] = value
+                    answer = rank_answers(of, decision._replace(features=changed))[0]
+                    assert answer == rank_answers(of, decision)[0], (name, unit, value, distance, flip)
+
+
+def units_of(spread: Spread, column: int, groups: np.ndarray) -> list[np.ndarray]:
+    """The sets of rows that have a feature together."""
+    owner = spread.owner[column]
+    if owner == DECISION:
+        return [np.arange(len(groups))]
+    return [np.flatnonzero(groups == groups[row]) if owner == GROUP else np.array([row]) for row in range(len(groups))]
 
 
 def smallest_of_all(of: ScoredPolicy, decision: Choices, spread: Spread, names: Sequence[str]) -> float:
@@ -274,8 +339,8 @@ def test_a_flip_of_a_forest_of_pairs_changes_what_the_others_win() -> None:
     assert not exact and flip is not None and flip.answer == 2
     assert (flip.rows.tolist(), flip.value) in (([1], 8.0), ([2], 3.0))  # whole seconds, and equals change nothing
     first, second, _ = THREE.features
-    assert against(scorer, RANK, second, first) == "the first of the two is the better one with 100 % of the votes"
-    assert for_it(scorer, RANK, first) == "what it wins against the others counts"
+    assert against(scorer, second, first) == "the first of the two is the better one with 100 % of the votes"
+    assert for_it(scorer, first) == "what it wins against the others counts"
     box = box_of(THREE)
     assert monotone(scorer, PLACE["job_age_s"], -1, box, FEATURE_NAMES).holds is None, "searched, and nothing found"
     older = monotone(scorer, PLACE["job_age_s"], +1, box, FEATURE_NAMES)
@@ -285,16 +350,26 @@ def test_a_flip_of_a_forest_of_pairs_changes_what_the_others_win() -> None:
 # Words --------------------------------------------------------------------------------------------------------------
 
 
+def for_it(scorer: Any, row: np.ndarray) -> str:
+    reasons = Reasons(scorer, RANK)
+    return reasons.for_it(reasons.spoken(row))
+
+
+def against(scorer: Any, row: np.ndarray, other: np.ndarray) -> str:
+    reasons = Reasons(scorer, RANK)
+    return reasons.against(reasons.spoken(row), reasons.spoken(other))
+
+
 def test_reasons_have_values_and_units() -> None:
     first, second, third = THREE.features
-    assert for_it(LIST, RANK, first) == "it meets rule 1 (job_is_source 1 >= 1; job_fair_load 1.5 < 2), score 3"
-    assert for_it(LIST, RANK, third) == "it meets rule 3 (all others), score 1"
-    assert against(LIST, RANK, first, second) == "rule 1 asks for job_is_source at least 1, and it has 0"
-    assert against(LIST, RANK, second, third) == "rule 2 asks for job_age_s below 5 s, and it has 7 s"
+    assert for_it(LIST, first) == "it meets rule 1 (job_is_source 1 >= 1; job_fair_load 1.5 < 2), score 3"
+    assert for_it(LIST, third) == "it meets rule 3 (all others), score 1"
+    assert against(LIST, first, second) == "rule 1 asks for job_is_source at least 1, and it has 0"
+    assert against(LIST, second, third) == "rule 2 asks for job_age_s below 5 s, and it has 7 s"
     older = rows(job_age_s=[4.5])[0]
-    assert against(LIST, RANK, second, older) == "among equals the least job_age_s wins: 4 s, not 4.5 s"
+    assert against(LIST, second, older) == "among equals the least job_age_s wins: 4 s, not 4.5 s"
     weights = read_scorer({"job_age_s": -1.0, "job_fair_load": -2.0}, FEATURE_NAMES, "test")
-    assert against(weights, RANK, second, third) == ("what speaks for the first is job_age_s 4 s, not 7 s (worth 3)")
+    assert against(weights, second, third) == ("what speaks for the first is job_age_s 4 s, not 7 s (worth 3)")
 
 
 def test_values_that_lie_beside_a_threshold() -> None:

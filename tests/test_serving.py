@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearsched.cli import main
+from clearsched.compiled.flipping import ROW, Spread
 from clearsched.decisions.answers import rank_places
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
@@ -28,7 +29,6 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE
-from clearsched.reading.flipping import ROW, Spread
 from clearsched.scorers.guard import Bound, Guard
 from clearsched.scorers.patches import read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
@@ -215,7 +215,7 @@ def test_answers_are_those_of_the_compiled_loop(name: str, decisions: dict[str, 
         assert answer["id"] == (None if best == NONE else f"c{best}")
         assert (answer["none"] is None) == (best != NONE)
         decided = decider.decide(decider.decode(json.dumps(request)))
-        decision = telling_of(decider, decided, None).decision
+        decision = telling_of(decider, decided).decision
         order = np.argsort(rank_places(of, decision)).tolist()
         second = answer["runner_up"] and answer["runner_up"]["candidate"]
         last = [row for row in order if row < len(request["candidates"]) or (of.may_idle and request["none_allowed"])]
@@ -316,7 +316,7 @@ def test_a_log_says_how_far_features_reach(tmp_path: Path) -> None:
     width = len(names_of(DAG.choices[0]))
     low, high, ones = np.zeros(width), np.full(width, 20.0), np.ones(width)
     low[names_of(DAG.choices[0]).index("job_age_s")] = 6.0
-    spread = Spread(low, high, ones, np.zeros(width, bool), (ROW,) * width)
+    spread = Spread(low, high, ones, np.zeros(width, bool), np.full(width, ROW))
     client = Client(create_app(keeper_of(by_list(), tmp_path), ROOMY, spread))
     change = client.decide({"candidates": [candidate()]}, explain=True)["explanation"]["change"]
     assert (change["feature"], change["after"]) == ("job_is_source", 1.0)

@@ -22,6 +22,13 @@ NOBODY = -3
 """In place of a runner-up: there was one answer only."""
 
 
+RANK, LEVEL = 0, 2
+"""Of `scores_held`: the scorer of a choice."""
+
+PIECES = 1
+"""Added to it: what tells the piece that speaks."""
+
+
 class Asked(NamedTuple):
     """What answers the two choices of a problem."""
 
@@ -121,3 +128,21 @@ def ask(held: Held, given: np.ndarray, columns: np.ndarray, width: int, none_all
         write_scores(asked.rank_pieces, rows[second : second + 1], 1, one)
         second_score, second_piece = values[second], one[0]
     return Answer(best, second, score, second_score, piece, second_piece, share, level_piece)
+
+
+@allocating
+def scores_held(held: Held, which: int, given: np.ndarray) -> np.ndarray:
+    """float64[n]: the scores of rows float32[n, F] by one of the scorers: RANK or LEVEL, or PIECES more."""
+    asked, count = held.asked, len(given)
+    rows = np.empty((given.shape[1], count), np.float32).T
+    rows[:] = given
+    values = np.empty(count + BLOCK)
+    if which == RANK:
+        write_scores(asked.rank, rows, count, values)
+    elif which == RANK + PIECES:
+        write_scores(asked.rank_pieces, rows, count, values)
+    elif which == LEVEL:
+        write_scores(asked.level, rows, count, values)
+    else:
+        write_scores(asked.level_pieces, rows, count, values)
+    return values[:count]

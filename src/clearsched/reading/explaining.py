@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,10 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.reading.files import read_log
 from clearsched.reading.flipping import DECISION, GROUP, Flip, Spread, smallest_flip, spread_of
-from clearsched.reading.reasons import against, for_it, level_reason, reached, valued
+from clearsched.reading.reasons import Reasons, Spoken, reached, valued
 from clearsched.scorers import words
 from clearsched.scorers.patches import meets
 from clearsched.scorers.policy import ScoredPolicy
-from clearsched.scorers.scorer import Scorer
 from clearsched.students.dataset import subset
 
 WIDTH = 100
@@ -29,7 +29,7 @@ def explain(policy: ScoredPolicy, decisions: Path, split: str, episode: int, dec
     choices = logged[policy.rank.name]
     place = find(choices, split, episode, decision, decisions)
     spread = spread_of(choices)
-    told = Telling(policy, _only(choices, place), spread, most).sentences()
+    told = Telling(policy, _only(choices, place), most).sentences(spread)
     if policy.level is not None:
         levels = logged[policy.level.name]
         same = np.flatnonzero((levels.episode == episode) & (levels.decision == decision))
@@ -70,14 +70,22 @@ class Telling:
 
     policy: ScoredPolicy
     decision: Choices
-    spread: Spread
     most: int
 
-    def sentences(self) -> list[str]:
-        """The whole account but for the level, what is asked first."""
-        return [self._setting(), *self.account()]
+    @cached_property
+    def none(self) -> np.ndarray:
+        """bool[n]: the row is "none of these"."""
+        return self.decision.is_none
 
-    def account(self) -> list[str]:
+    def spoken(self, row: int) -> Spoken:
+        """What comes of a row."""
+        return self.reasons.spoken(self.decision.features[row])
+
+    def sentences(self, spread: Spread) -> list[str]:
+        """The whole account but for the level, what is asked first; `spread`: of the log's features."""
+        return [self._setting(), *self.account(spread)]
+
+    def account(self, spread: Spread) -> list[str]:
         """What the student answers and why, what the teacher did, what would flip it."""
         order = np.argsort(rank_places(self.policy, self.decision))
         answer, teachers = int(order[0]), int(self.decision.chosen[0])
@@ -85,12 +93,12 @@ class Telling:
         if len(order) == 1:
             return [opening, "There is no other answer."]
         other = teachers if teachers != answer else int(order[1])
-        return [opening, *self.comparison(answer, other), self._teacher(answer), *self._flips(answer, teachers)]
+        return [opening, *self.comparison(answer, other), self._teacher(answer), *self._flips(spread, answer, teachers)]
 
     def name(self, row: int) -> str:
         """What a row is called: "stage 57 (job 12)"."""
         rank = self.policy.rank
-        if self.decision.is_none[row]:
+        if self.none[row]:
             return f"none of these ({rank.none})"
         told = f"{rank.name} {self.decision.candidate[row]}"
         return f"{told} ({self.group_name(row)})" if rank.group else told
@@ -101,7 +109,7 @@ class Telling:
 
     def _setting(self) -> str:
         rank, decision = self.policy.rank, self.decision
-        real = ~decision.is_none
+        real = ~self.none
         groups = len(np.unique(decision.group[real]))
         count = int(real.sum())
         among = f"{count} candidate{'s' * (count != 1)}"
@@ -112,16 +120,17 @@ class Telling:
             f"{rank.question} There {'is' if count == 1 else 'are'} {among}."
         )
 
-    @property
-    def _scorer(self) -> Scorer:
-        return self.policy.scorers[self.policy.rank.name]
+    @cached_property
+    def reasons(self) -> Reasons:
+        """Why the rank choice is answered as it is."""
+        return Reasons(self.policy.scorers[self.policy.rank.name], self.policy.rank)
 
     def because(self, row: int) -> str:
         """What speaks for an answer, to follow its name."""
-        if self.decision.is_none[row]:
+        if self.none[row]:
             why = "is worth it" if self.policy.patches else "has a score above 0"
             return f", since no candidate {why}"
-        return f": {for_it(self._scorer, self.policy.rank, self.decision.features[row])}{self._patched(row)}"
+        return f": {self.reasons.for_it(self.spoken(row))}{self._patched(row)}"
 
     def _patched(self, row: int) -> str:
         """The patches that a candidate meets; they come before its score."""
@@ -135,14 +144,13 @@ class Telling:
 
     def comparison(self, answer: int, other: int) -> list[str]:
         """Why another row is not the answer."""
-        rank, rows = self.policy.rank, self.decision.features
-        if self.decision.is_none[other]:
+        if self.none[other]:
             never = "It never answers none of these."
             return ["None of these has the score 0, which is less." if self.policy.may_idle else never]
-        what = f"Not {self.name(other)}: {for_it(self._scorer, rank, rows[other])}{self._patched(other)}"
-        if self.decision.is_none[answer]:
+        what = f"Not {self.name(other)}: {self.reasons.for_it(self.spoken(other))}{self._patched(other)}"
+        if self.none[answer]:
             return [f"{what}."]
-        why = against(self._scorer, rank, rows[answer], rows[other])
+        why = self.reasons.against(self.spoken(answer), self.spoken(other))
         return [f"{what}; {why}." if why else f"{what}."]
 
     def _teacher(self, answer: int) -> str:
@@ -154,8 +162,8 @@ class Telling:
             f"what the student answers: {probability[answer]:.2f})."
         )
 
-    def _flips(self, answer: int, teachers: int) -> list[str]:
-        flip, exact = smallest_flip(self.policy, self.decision, self.spread)
+    def _flips(self, spread: Spread, answer: int, teachers: int) -> list[str]:
+        flip, exact = smallest_flip(self.policy, self.decision, spread)
         if flip is None:
             return ["No change of a single feature within what the log has seen gives another answer."]
         how = "" if exact else " (found by search)"
@@ -163,7 +171,7 @@ class Telling:
             f"The smallest change that flips it{how}: {self.change(flip)}, and {self.name(flip.answer)} is answered."
         ]
         if teachers not in (answer, flip.answer):
-            own, exact = smallest_flip(self.policy, self.decision, self.spread, teachers)
+            own, exact = smallest_flip(self.policy, self.decision, spread, teachers)
             how = "" if exact else " (found by search)"
             told.append(
                 f"For the teacher's choice{how}: {self.change(own)}."
@@ -175,11 +183,10 @@ class Telling:
     def change(self, flip: Flip) -> str:
         """What would have to change, and by how much."""
         feature = self.policy.rank.features[flip.feature]
-        belongs = self.spread.owner[flip.feature]
         whose = self.name(int(flip.rows[0]))
-        if belongs == GROUP and self.policy.rank.group:
+        if flip.owner == GROUP and self.policy.rank.group:
             whose = self.group_name(int(flip.rows[0]))
-        elif belongs == DECISION:
+        elif flip.owner == DECISION:
             whose = "all candidates"
         was = float(self.decision.features[flip.rows[0], flip.feature])
         return (
@@ -195,7 +202,8 @@ def level_account(policy: ScoredPolicy, decision: Choices, most: int) -> list[st
     answer, teachers = int(level_answers(policy, decision, most)[0]), int(decision.candidate[decision.chosen[0]])
     least, last = int(decision.candidate[0]), int(decision.candidate[-1])
     unit = f" {level.unit}" if level.unit else ""
-    reason = level_reason(policy.scorers[level.name], level, decision.features[0])
+    reasons = Reasons(policy.scorers[level.name], level)
+    reason = reasons.level(reasons.spoken(decision.features[0]))
     capped = [
         f"patch {place} lowers it to {words.amount(patch.cap, level, {})}"
         for place, patch in enumerate(policy.patches, 1)

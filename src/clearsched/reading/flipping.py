@@ -6,39 +6,27 @@ changed for all of them at once, the other features stay. Small is told in devia
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from clearsched.compiled.asking import Asked, Held, hold
+from clearsched.compiled.flipping import ANY, DECISION, GROUP, ROW, Found, Marks, Spread, smallest
+from clearsched.compiled.scoring import NONE, NOTHING
 from clearsched.decisions.choices import Choices
 from clearsched.problems.declarations import Choice
 from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
 
 GRID = 65
-"""Values between the least and the most of a feature that are tried where its effect has no thresholds."""
+"""Values between the least and the most of a feature that are tried where its effect is no straight line in pieces."""
 
 STEPS = np.geomspace(1e-4, 1, GRID)
 """Shares of that range by which it is changed besides."""
 
 HALVINGS = 40
 """Of the interval in which such a feature flips the answer: to the last digit of a float32."""
-
-ROW, GROUP, DECISION = "row", "group", "decision"
-"""Whose a feature is."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """What the log tells of the features of a choice, each an array [F]."""
-
-    low: np.ndarray
-    high: np.ndarray
-    deviation: np.ndarray
-    whole: np.ndarray  # bool: it takes whole numbers only
-    owner: tuple[str, ...]  # ROW, GROUP or DECISION
 
 
 class Flip(NamedTuple):
@@ -49,6 +37,7 @@ class Flip(NamedTuple):
     value: float  # that it becomes
     answer: int  # row that is answered then
     distance: float  # deviations
+    owner: int  # whose the feature is
 
 
 class Bracket(NamedTuple):
@@ -73,9 +62,8 @@ def spread_of(choices: Choices) -> Spread:
         )
     }
     belongs = np.where(~differs[DECISION], DECISION, np.where(~differs[GROUP], GROUP, ROW))
-    return Spread(
-        rows.min(axis=0), rows.max(axis=0), rows.std(axis=0, dtype=np.float64), whole, tuple(belongs.tolist())
-    )
+    low, high = (end.astype(np.float64) for end in (rows.min(axis=0), rows.max(axis=0)))
+    return Spread(low, high, rows.std(axis=0, dtype=np.float64), whole, belongs)
 
 
 def smallest_flip(
@@ -83,7 +71,7 @@ def smallest_flip(
     decision: Choices,
     spread: Spread,
     wanted: int | None = None,
-    among: np.ndarray | None = None,
+    most: int | None = None,
 ) -> tuple[Flip | None, bool]:
     """The smallest change of one feature after which another row is answered; whether there is surely no smaller one.
 
@@ -92,43 +80,99 @@ def smallest_flip(
         decision: one decision of the rank choice.
         spread: of the log's features: a feature stays within what the log has seen.
         wanted: the row that is to be answered; None: any other one.
-        among: the only rows that are changed, with those that share a feature with them; None: each of them in turn.
+        most: so many candidates are changed, the best ones, with those that share a feature with them; None: all.
     """
-    trial = _Trial(policy, decision, spread, wanted, among)
-    scorer, names = policy.scorers[policy.rank.name], names_of(policy.rank)
-    found: list[Flip] = []
-    brackets: list[Bracket] = []
-    exact = among is None
-    for feature in _asked(policy):
-        if not spread.deviation[feature] > 0:
-            continue
-        for rows in trial.units(feature):
-            piecewise = not policy.patches and scorer.is_piecewise(names[feature], len(rows))
-            exact &= piecewise
-            if piecewise:
-                flip = trial.piecewise(feature, rows)
-                found += [flip] if flip else []
-            else:
-                bracket = trial.bracket(feature, rows)
-                brackets += [bracket] if bracket else []
-    best = min(found, key=_order, default=None)
+    straight, others = asked_features(policy, wanted is None)
+    best = _straight_flip(policy, decision, spread, wanted, most, straight)
+    if not others:
+        return best, most is None or most >= int((~decision.is_none).sum())
+    trial = _Trial(policy, decision, spread, wanted, most)
+    found = (
+        trial.bracket(feature, rows)
+        for feature in others
+        if spread.deviation[feature] > 0
+        for rows in trial.units(feature)
+    )
+    brackets = [bracket for bracket in found if bracket]
     for bracket in sorted(brackets, key=lambda bracket: (bracket.least, bracket.flip.feature)):
         if best is not None and bracket.least > best.distance:
             break
         best = min([*([best] if best else []), trial.narrowed(bracket)], key=_order)
-    return best, exact
+    return best, False
+
+
+def asked_features(policy: ScoredPolicy, any_answer: bool = True) -> tuple[list[int], list[int]]:
+    """The features that the rank choice asks for, by their columns: those that compiled code searches, and the others.
+
+    `any_answer`: whether any other answer will do; a certain one asks more of the scorer.
+    """
+    rank, names = policy.rank, names_of(policy.rank)
+    scorer = policy.scorers[rank.name]
+    patched = {c.feature for patch in policy.patches if patch.cap is None for c in conditions_of(patch, rank)}
+    asked = sorted(patched | {names.index(name) for name in scorer.used})
+    together = 1 if any_answer else 2
+    straight = [] if scorer.relative else [i for i in asked if scorer.is_piecewise(names[i], together)]
+    return straight, [i for i in asked if i not in straight]
+
+
+def marks_of(policy: ScoredPolicy, features: Sequence[int]) -> Marks:
+    """The thresholds of some features, by their columns, in scorer and patches."""
+    rank = policy.rank
+    scorer, names = policy.scorers[rank.name], names_of(rank)
+    asked = [c for patch in policy.patches if patch.cap is None for c in conditions_of(patch, rank)]
+    marks = [
+        np.union1d(scorer.thresholds(names[i]), np.array([c.threshold for c in asked if c.feature == i], np.float32))
+        for i in features
+    ]
+    first = np.cumsum([0, *(len(own) for own in marks)])
+    return Marks(np.array(features, np.int64), first, np.concatenate([*marks, np.zeros(0, np.float32)]))
+
+
+def held_rank(policy: ScoredPolicy) -> Held:
+    """The scorer of the rank choice, handed over to compiled code."""
+    return hold(Asked(policy.packed(policy.rank), NOTHING, NOTHING, NOTHING))
+
+
+def _straight_flip(
+    policy: ScoredPolicy,
+    decision: Choices,
+    spread: Spread,
+    wanted: int | None,
+    most: int | None,
+    features: Sequence[int],
+) -> Flip | None:
+    """The smallest change of one of the features in which scores are straight lines in pieces."""
+    real = np.flatnonzero(~decision.is_none)
+    if not features or not len(real):
+        return None
+    goal = ANY if wanted is None else NONE if decision.is_none[wanted] else int(np.searchsorted(real, wanted))
+    found = smallest(
+        held_rank(policy),
+        np.ascontiguousarray(decision.features[real], np.float32),
+        decision.group[real].astype(np.int64),
+        len(real) < len(decision.features),
+        marks_of(policy, features),
+        spread,
+        len(real) if most is None else most,
+        goal,
+    )
+    none = np.flatnonzero(decision.is_none)
+    owner = int(spread.owner[found.feature])
+    return flip_of(found, owner, decision.group, real, int(none[0]) if len(none) else NONE)
+
+
+def flip_of(found: Found, owner: int, group: np.ndarray, real: np.ndarray, none: int) -> Flip | None:
+    """What compiled code found, by the rows of a decision: `real` are the candidates, `none` is "none of these"."""
+    if found.feature < 0:
+        return None
+    row = int(real[found.row])
+    rows = real if owner == DECISION else real[group[real] == group[row]] if owner == GROUP else np.array([row])
+    answer = none if found.answer == NONE else int(real[found.answer])
+    return Flip(int(found.feature), rows, float(found.value), answer, float(found.distance), owner)
 
 
 def _order(flip: Flip) -> tuple[float, int]:
     return flip.distance, flip.feature
-
-
-def _asked(policy: ScoredPolicy) -> list[int]:
-    """The features that the scorer of the rank choice or a patch asks for, by their columns."""
-    rank = policy.rank
-    patched = {c.feature for patch in policy.patches if patch.cap is None for c in conditions_of(patch, rank)}
-    names = names_of(rank)
-    return sorted(patched | {names.index(name) for name in policy.scorers[rank.name].used})
 
 
 class _Trial:
@@ -140,14 +184,15 @@ class _Trial:
         decision: Choices,
         spread: Spread,
         wanted: int | None,
-        among: np.ndarray | None,
+        most: int | None,
     ) -> None:
         self.policy, self.decision, self.spread, self.wanted = policy, decision, spread, wanted
-        self.changeable = np.flatnonzero(~decision.is_none) if among is None else among
         self.none = decision.is_none
         self.rows = decision.features
         self._scoring = policy.scoring()
         self.scores = self._scored(self.rows)
+        real = np.flatnonzero(~self.none)
+        self.changeable = real[np.argsort(-self.scores[real], kind="stable")[:most]]
         self.answer = int(self._answers(self.scores[None])[0])
         self.rank: Choice = policy.rank
 
@@ -170,24 +215,6 @@ class _Trial:
                 yield real[self.decision.group[real] == group]
         else:
             yield from self.changeable[:, None]
-
-    def piecewise(self, feature: int, rows: np.ndarray) -> Flip | None:
-        """The smallest change across a threshold, or to where the score of a row crosses that of another one."""
-        names, scorer = names_of(self.rank), self.policy.scorers[self.rank.name]
-        marks = scorer.thresholds(names[feature])
-        begins = np.concatenate([[self.spread.low[feature]], marks]).astype(np.float32)
-        changed = self._changed(feature, rows, begins)
-        slope = scorer.slopes(names[feature], changed, names)
-        others = np.delete(self.scores, rows)
-        missing = others[None] - self._scored(changed)[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            met = np.repeat(begins, len(rows))[:, None] + missing / slope[:, None]
-        met = met[np.isfinite(met)].astype(np.float32)
-        up, down = np.float32(np.inf), np.float32(-np.inf)
-        values = np.concatenate([marks, np.nextafter(marks, down), met, np.nextafter(met, up), np.nextafter(met, down)])
-        if self.spread.whole[feature]:
-            values = np.concatenate([np.floor(values), np.floor(values) + 1])
-        return self._first(feature, rows, values)
 
     def bracket(self, feature: int, rows: np.ndarray) -> Bracket | None:
         """The smallest change on a grid over what the log has seen, and the grid's value before it."""
@@ -249,4 +276,5 @@ class _Trial:
         if not len(flips):
             return None
         value, answer = float(values[flips[0]]), int(answers[flips[0]])
-        return Flip(feature, rows, value, answer, abs(value - own) / float(spread.deviation[feature]))
+        distance = abs(value - own) / float(spread.deviation[feature])
+        return Flip(feature, rows, value, answer, distance, int(spread.owner[feature]))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import singledispatch
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, singledispatch
+from typing import NamedTuple
 
 import numpy as np
 
+from clearsched.compiled.cap_terms import TIMES
 from clearsched.problems.declarations import Choice
 from clearsched.problems.programs import rounded
 from clearsched.scorers import words
-from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, number
 from clearsched.scorers.pairs import PairForest
 from clearsched.scorers.policy import names_of
 from clearsched.scorers.rules import MOST, RuleList
-from clearsched.scorers.scorer import Scorer
-from clearsched.scorers.steps import StepList
+from clearsched.scorers.scorer import Clause, Piece, Scorer
+from clearsched.scorers.steps import Step, StepList
 
 SHOWN = 3
 """Features that are told where all count at once."""
@@ -37,158 +38,203 @@ def reached(value: float, unit: str) -> str:
     return f"{side}{valued(near, unit)}"
 
 
-# What speaks for a row ---------------------------------------------------------------------------------------------
+class Ready(NamedTuple):
+    """A scorer made ready to be asked about single rows, for who asks often."""
+
+    scores: Callable[[np.ndarray], np.ndarray]  # float64[n] of float32[n, F]
+    places: Callable[[np.ndarray], np.ndarray] | None  # the piece that speaks for each row; None: all count at once
+
+
+class Spoken(NamedTuple):
+    """A row float32[F] and what came of it."""
+
+    row: np.ndarray
+    score: float
+    place: int  # the piece that speaks for it; 0 where all count at once
+
+
+class Reasons:
+    """Why one scorer answers a choice as it does."""
+
+    def __init__(self, scorer: Scorer, choice: Choice, ready: Ready | None = None) -> None:
+        self.scorer, self.choice = scorer, choice
+        self.names = names_of(choice)
+        self.column = {name: place for place, name in enumerate(self.names)}
+        self.unit = words.units(choice)
+        self._ready = ready or self._as_it_is()
+
+    def spoken(self, row: np.ndarray) -> Spoken:
+        """What comes of a row float32[F]."""
+        scores, places = self._ready
+        place = 0 if places is None else int(places(row[None])[0])
+        return Spoken(row, float(scores(row[None])[0]), place)
+
+    def for_it(self, mine: Spoken) -> str:
+        """What speaks for a row."""
+        return _for_it(self.scorer, self, mine)
+
+    def against(self, mine: Spoken, other: Spoken) -> str:
+        """Why a row comes before another one."""
+        return _against(self.scorer, self, mine, other)
+
+    def level(self, mine: Spoken) -> str:
+        """What speaks for the level of a row."""
+        told = words.amount(rounded(min(mine.score, 1.0), 3), self.choice, {})
+        if self._ready.places is None:
+            return told
+        conditions = self._clauses[mine.place].conditions if self._clauses else ()
+        return f"{self._pieces[mine.place].name}{self.met(conditions, self.names, mine.row)}: {told}"
+
+    def value(self, row: np.ndarray, name: str) -> float:
+        """The value of a feature."""
+        return float(row[self.column[name]])
+
+    def met(self, conditions: Sequence[Condition], names: Sequence[str], row: np.ndarray, more: str = "") -> str:
+        """The conditions that a row meets, by the columns of `names`: " (job_age_s 3.2 s < 4.8 s)"."""
+        told = [self._condition(condition, names[condition.feature], row) for condition in conditions]
+        told += [more] if more else []
+        return f" ({'; '.join(told)})" if told else " (all others)"
+
+    def missed(self, conditions: Sequence[Condition], what: str, names: Sequence[str], row: np.ndarray) -> str:
+        """The first condition that a row does not meet."""
+        for condition in conditions:
+            name = names[condition.feature]
+            value = row[self.column[name]]
+            if (value < np.float32(condition.threshold)) != condition.below:
+                sign, unit = "below" if condition.below else "at least", self.unit[name]
+                threshold = f"{number(condition.threshold)} {unit}".rstrip()
+                told = valued(float(value), unit, condition.threshold)
+                return f"{what} asks for {name} {sign} {threshold}, and it has {told}"
+        return ""
+
+    def effects(self, row: np.ndarray, other: np.ndarray) -> str:
+        """The features of which the other one's value would cost a row most, where all count at once."""
+        asked = self._used[row[self._used] != other[self._used]].tolist()
+        if not asked:
+            return "among equals the first wins"
+        swapped = row[None].repeat(len(asked) + 1, axis=0)
+        swapped[np.arange(len(asked)), asked] = other[asked]
+        scores = self._ready.scores(swapped)
+        lost = (scores[-1] - scores[:-1]).tolist()
+        order = sorted((i for i in range(len(lost)) if lost[i] > 0), key=lambda i: -lost[i])[:SHOWN]
+        told = []
+        for i in order:
+            name = self.names[asked[i]]
+            mine, theirs, unit = float(row[asked[i]]), float(other[asked[i]]), self.unit[name]
+            told.append(f"{name} {valued(mine, unit, theirs)}, not {valued(theirs, unit, mine)} (worth {lost[i]:.3g})")
+        return f"what speaks for the first is {'; '.join(told)}" if told else ""
+
+    def _condition(self, condition: Condition, name: str, row: np.ndarray) -> str:
+        """A condition with the row's value."""
+        value, unit = self.value(row, name), self.unit[name]
+        sign = "<" if condition.below else ">="
+        threshold = f"{number(condition.threshold)} {unit}".rstrip()
+        return f"{name} {valued(value, unit, condition.threshold)} {sign} {threshold}"
+
+    @cached_property
+    def _used(self) -> np.ndarray:
+        return np.array(sorted(self.column[name] for name in self.scorer.used), np.int64)
+
+    @cached_property
+    def _clauses(self) -> list[Clause]:
+        return self.scorer.clauses()
+
+    @cached_property
+    def _pieces(self) -> list[Piece]:
+        return self.scorer.pieces()
+
+    def _as_it_is(self) -> Ready:
+        """The scorer, packed at each call."""
+        scorer, names = self.scorer, self.names
+        numbered = scorer.numbered()
+        if numbered is None:
+            return Ready(lambda rows: scorer.scores(rows, names), None)
+        return Ready(lambda rows: scorer.scores(rows, names), lambda rows: numbered.scores(rows, names))
+
+
+# What speaks for a row, by the kind of scorer ------------------------------------------------------------------------
 
 
 @singledispatch
-def for_it(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
-    """What of a scorer speaks for a row float32[F]: its score, unless the kind is registered below."""
+def _for_it(scorer: Scorer, told: Reasons, mine: Spoken) -> str:
+    """Its score, unless the kind is registered below."""
     if scorer.relative:
         return "what it wins against the others counts"
-    return f"it has the score {_score(scorer, choice, row):.4g}"
+    return f"it has the score {mine.score:.4g}"
 
 
-@for_it.register(RuleList)
-def _by_rule(scorer: RuleList, choice: Choice, row: np.ndarray) -> str:
-    place = _place(scorer, choice, row)
-    rule = scorer.rules[place]
-    return f"it meets rule {place + 1}{_met(rule.conditions, scorer.names, choice, row)}, score {rule.value:g}"
+@_for_it.register(RuleList)
+def _by_rule(scorer: RuleList, told: Reasons, mine: Spoken) -> str:
+    rule = scorer.rules[mine.place]
+    return f"it meets rule {mine.place + 1}{told.met(rule.conditions, scorer.names, mine.row)}, score {rule.value:g}"
 
 
-@for_it.register(StepList)
-def _by_step(scorer: StepList, choice: Choice, row: np.ndarray) -> str:
-    place = _place(scorer, choice, row)
-    conditions, cap = scorer.steps[place].conditions, _cap(scorer, place, choice, row)
-    met = _met(conditions, scorer.names, choice, row, cap)
-    return f"it falls under step {place + 1}{met}, score {_score(scorer, choice, row):.6g}"
+@_for_it.register(StepList)
+def _by_step(scorer: StepList, told: Reasons, mine: Spoken) -> str:
+    step = scorer.steps[mine.place]
+    met = told.met(step.conditions, scorer.names, mine.row, _cap(step, told, mine.row))
+    return f"it falls under step {mine.place + 1}{met}, score {mine.score:.6g}"
 
 
 # Why a row comes before another -------------------------------------------------------------------------------------
 
 
 @singledispatch
-def against(scorer: Scorer, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
-    """Why a row float32[F] comes before another one: by its features, unless the kind is registered below."""
-    return _effects(scorer, choice, row, other)
+def _against(scorer: Scorer, told: Reasons, mine: Spoken, other: Spoken) -> str:
+    """By its features, unless the kind is registered below."""
+    return told.effects(mine.row, other.row)
 
 
-@against.register(PairForest)
-def _by_votes(scorer: PairForest, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
-    share = scorer.share(row, other, names_of(choice))
+@_against.register(PairForest)
+def _by_votes(scorer: PairForest, told: Reasons, mine: Spoken, other: Spoken) -> str:
+    share = scorer.share(mine.row, other.row, told.names)
     return f"the first of the two is the better one with {100 * share:.0f} % of the votes"
 
 
-@against.register(RuleList)
-def _by_rules(scorer: RuleList, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
-    mine, theirs = (_place(scorer, choice, each) for each in (row, other))
-    if scorer.rules[mine].value == scorer.rules[theirs].value:
-        return _ties(scorer, choice, row, other)
-    return _missed(scorer.rules[mine].conditions, f"rule {mine + 1}", scorer.names, choice, other)
+@_against.register(RuleList)
+def _by_rules(scorer: RuleList, told: Reasons, mine: Spoken, other: Spoken) -> str:
+    rule = scorer.rules[mine.place]
+    if rule.value == scorer.rules[other.place].value:
+        return _ties(scorer, told, mine.row, other.row)
+    return told.missed(rule.conditions, f"rule {mine.place + 1}", scorer.names, other.row)
 
 
-@against.register(StepList)
-def _by_steps(scorer: StepList, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
-    mine, theirs = (_place(scorer, choice, each) for each in (row, other))
-    if mine == theirs:
-        return _effects(scorer, choice, row, other)
-    told = _missed(scorer.steps[mine].conditions, f"step {mine + 1}", scorer.names, choice, other)
-    return told or f"of step {mine + 1} it misses the cap: {_cap(scorer, mine, choice, other)}"
+@_against.register(StepList)
+def _by_steps(scorer: StepList, told: Reasons, mine: Spoken, other: Spoken) -> str:
+    if mine.place == other.place:
+        return told.effects(mine.row, other.row)
+    step, what = scorer.steps[mine.place], f"step {mine.place + 1}"
+    missed = told.missed(step.conditions, what, scorer.names, other.row)
+    return missed or f"of {what} it misses the cap: {_cap(step, told, other.row)}"
 
 
-# Levels, and the parts of sentences ---------------------------------------------------------------------------------
-
-
-def level_reason(scorer: Scorer, choice: Choice, row: np.ndarray) -> str:
-    """What of the scorer of a level speaks for a row float32[F]."""
-    names = names_of(choice)
-    place, share = scorer.firing(row[None], names), _score(scorer, choice, row)
-    told = words.amount(rounded(min(share, 1.0), 3), choice, {})
-    if place is None:
-        return told
-    piece, clauses = scorer.pieces()[place[0]].name, scorer.clauses()
-    conditions = clauses[place[0]].conditions if clauses else ()
-    return f"{piece}{_met(conditions, names, choice, row)}: {told}"
-
-
-def _score(scorer: Scorer, choice: Choice, row: np.ndarray) -> float:
-    return float(scorer.scores(row[None], names_of(choice))[0])
-
-
-def _place(scorer: RuleList | StepList, choice: Choice, row: np.ndarray) -> int:
-    """The rule or step that a row fits."""
-    return int(scorer.numbered().scores(row[None], names_of(choice))[0])
-
-
-def _unit(choice: Choice, name: str) -> str:
-    return words.units(choice)[name]
-
-
-def _told(condition: Condition, names: Sequence[str], choice: Choice, row: np.ndarray) -> str:
-    """A condition with the row's value: "job_age_s 3.2 s < 4.8 s"."""
-    name = names[condition.feature]
-    value, unit = float(row[list(names_of(choice)).index(name)]), _unit(choice, name)
-    sign = "<" if condition.below else ">="
-    threshold = f"{number(condition.threshold)} {unit}".rstrip()
-    return f"{name} {valued(value, unit, condition.threshold)} {sign} {threshold}"
-
-
-def _met(conditions: Sequence[Condition], names: Sequence[str], choice: Choice, row: np.ndarray, more: str = "") -> str:
-    told = [_told(condition, names, choice, row) for condition in conditions] + ([more] if more else [])
-    return f" ({'; '.join(told)})" if told else " (all others)"
-
-
-def _missed(conditions: Sequence[Condition], what: str, names: Sequence[str], choice: Choice, row: np.ndarray) -> str:
-    """The first condition that a row does not meet."""
-    own = list(names_of(choice))
-    for condition in conditions:
-        name = names[condition.feature]
-        value = row[own.index(name)]
-        if (value < np.float32(condition.threshold)) != condition.below:
-            sign, unit = "below" if condition.below else "at least", _unit(choice, name)
-            threshold = f"{number(condition.threshold)} {unit}".rstrip()
-            told = valued(float(value), unit, condition.threshold)
-            return f"{what} asks for {name} {sign} {threshold}, and it has {told}"
-    return ""
-
-
-def _ties(scorer: RuleList, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
+def _ties(scorer: RuleList, told: Reasons, row: np.ndarray, other: np.ndarray) -> str:
     """By which tie a row of the same score comes first."""
-    own = list(names_of(choice))
     for tie in scorer.ties:
         name = tie.removeprefix(MOST)
-        mine, theirs = float(row[own.index(name)]), float(other[own.index(name)])
+        mine, theirs, unit = told.value(row, name), told.value(other, name), told.unit[name]
         if mine != theirs:
-            word, unit = "most" if tie.startswith(MOST) else "least", _unit(choice, name)
+            word = "most" if tie.startswith(MOST) else "least"
             return (
                 f"among equals the {word} {name} wins: {valued(mine, unit, theirs)}, not {valued(theirs, unit, mine)}"
             )
     return "among equals the first wins"
 
 
-def _cap(scorer: StepList, place: int, choice: Choice, row: np.ndarray) -> str:
+def _cap(step: Step, told: Reasons, row: np.ndarray) -> str:
     """The cap of a step with the row's numbers; empty where it has none."""
-    step, names = scorer.steps[place], names_of(choice)
     if not step.of:
         return ""
-    cap = float(LeastTerm(step.below).scores(row[None], names)[0])
-    value, unit = float(row[names.index(step.of)]), _unit(choice, step.of)
+    cap = min(_product(term, told, row) for term in step.below)
+    value, unit = told.value(row, step.of), told.unit[step.of]
     sign = "<" if value < cap else ">="
     return f"{step.of} {valued(value, unit, cap)} {sign} its cap {valued(cap, unit, value)}"
 
 
-def _effects(scorer: Scorer, choice: Choice, row: np.ndarray, other: np.ndarray) -> str:
-    """The features of which the other one's value would cost a row most, where all count at once."""
-    names = names_of(choice)
-    asked = [i for i, name in enumerate(names) if name in scorer.used and row[i] != other[i]]
-    if not asked:
-        return "among equals the first wins"
-    swapped = np.tile(row, (len(asked), 1))
-    swapped[np.arange(len(asked)), asked] = other[asked]
-    lost = scorer.scores(row[None], names)[0] - scorer.scores(swapped, names)
-    order = [i for i in np.argsort(-lost, kind="stable").tolist() if lost[i] > 0][:SHOWN]
-    told = []
-    for i in order:
-        name, unit = names[asked[i]], _unit(choice, names[asked[i]])
-        mine, theirs = float(row[asked[i]]), float(other[asked[i]])
-        told.append(f"{name} {valued(mine, unit, theirs)}, not {valued(theirs, unit, mine)} (worth {lost[i]:.3g})")
-    return f"what speaks for the first is {'; '.join(told)}" if told else ""
+def _product(term: Mapping[str, float], told: Reasons, row: np.ndarray) -> float:
+    """A term of a cap, as `compiled.cap_terms.least_term` has it."""
+    product = float(term.get(TIMES, 1.0))
+    for name, power in term.items():
+        if name != TIMES:
+            product *= float(np.float_power(told.value(row, name), power))
+    return product

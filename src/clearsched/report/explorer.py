@@ -142,7 +142,7 @@ def accounts(schedule: Schedule, material: Material) -> dict[str, dict[int, str]
     for i in explained(schedule, material).tolist():
         decision = take(schedule.rank, np.array([i]))
         for policy in material.scored:
-            told = Telling(policy, decision, material.spread, material.instance.most).account()
+            told = Telling(policy, decision, material.instance.most).account(material.spread)
             if policy.level is not None and i in level_of:
                 told += level_account(policy, take(schedule.level, np.array([level_of[i]])), material.instance.most)
             found[policy.name][i] = " ".join(told)

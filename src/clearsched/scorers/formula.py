@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from clearsched.compiled.formulae import CONSTANT, pack_formula
 from clearsched.compiled.scoring import Packed
 from clearsched.errors import ClearschedError
@@ -86,12 +84,9 @@ class WeightedSum(Scorer):
         return plain + logs
 
     def is_piecewise(self, name: str, together: int = 1) -> bool:
-        """But for logarithms."""
-        return name not in self.log_weights
-
-    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """The weight of the feature."""
-        return np.full(len(rows), float(self.weights.get(name, 0.0)))
+        """It only rises or only falls, but where a weight and that of the logarithm disagree."""
+        log = self.log_weights.get(name)
+        return log is None or float(self.weights.get(name, 0.0)) * float(log["weight"]) >= 0
 
 
 def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -60,12 +60,12 @@ class ScoredPolicy:
         """Its numbers are its own: none is told beside its name."""
         return {}
 
-    @property
+    @cached_property
     def rank(self) -> Choice:
         """The choice among candidates."""
         return rank_choice(self.problem.choices)
 
-    @property
+    @cached_property
     def level(self) -> Choice | None:
         """The choice of a level, where the problem has one."""
         return level_choice(self.problem.choices)

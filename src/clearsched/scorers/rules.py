@@ -173,10 +173,6 @@ class RuleList(ByColumns):
             c.threshold for rule in self.rules for c in rule.conditions if self.names[c.feature] == name
         )
 
-    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """The weight of the feature among the ties."""
-        return np.full(len(rows), dict(tie_weights(self.ties)).get(name, 0.0))
-
     def places(self) -> Counter[str]:
         """Of conditions and ties."""
         asked = [self.names[c.feature] for rule in self.rules for c in rule.conditions]

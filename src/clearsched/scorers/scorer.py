@@ -173,19 +173,17 @@ class Scorer(Protocol):
         return None if numbered is None else numbered.scores(features, names).astype(np.int64)
 
     def is_piecewise(self, name: str, together: int = 1) -> bool:
-        """Whether the score is a straight line in a feature between `thresholds`, so that crossings can be computed.
+        """Whether, between `thresholds` and caps, the values of a feature at which a row stays the best lie together.
 
-        `together`: rows that change at once, which then must not cross each other either.
+        So it is where the score is a straight line there, or rises or falls by the same for every row.
+
+        `together`: 1: this must hold of the row that is the best now; more: of any, where several rows change at once.
         """
         return False
 
     def thresholds(self, name: str) -> np.ndarray:
         """float32, sorted: what a feature is compared with; a row goes the one way below it, the other from it on."""
         return np.zeros(0, np.float32)
-
-    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """float64[n]: how much the score of each row of float32[n, F] gains with a unit more, if `is_piecewise`."""
-        return np.zeros(len(rows))
 
     def places(self) -> Counter[str]:
         """How many conditions, ties, nodes, powers and weights ask for each feature."""

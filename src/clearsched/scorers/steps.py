@@ -183,24 +183,18 @@ class StepList(ByColumns):
         return replace(self, steps=tuple(replace(step, value=float(i), plus={}) for i, step in enumerate(self.steps)))
 
     def is_piecewise(self, name: str, together: int = 1) -> bool:
-        """But for the features of caps; where several rows change at once, if steps give the feature one weight."""
+        """But for the features of caps that are scores; of several rows, if steps give the feature one weight."""
         if together > 1 and len({step.plus.get(name, 0.0) for step in self.steps}) > 1:
             return False
-        return name not in {step.of for step in self.steps} | {n for s in self.steps for t in s.below for n in t}
+        return name not in {
+            factor for step in self.steps if step.value is None for term in step.below for factor in term
+        }
 
     def thresholds(self, name: str) -> np.ndarray:
         """Those of the conditions."""
         return sorted_marks(
             c.threshold for step in self.steps for c in step.conditions if self.names[c.feature] == name
         )
-
-    def slopes(self, name: str, rows: np.ndarray, names: Sequence[str]) -> np.ndarray:
-        """The weight that the step of each row gives the feature."""
-        weights = np.array([step.plus.get(name, 0.0) for step in self.steps])
-        if len(set(weights.tolist())) == 1:  # whichever step it is
-            return np.full(len(rows), weights[0])
-        answer: np.ndarray = weights[self.numbered().scores(rows, names).astype(np.int64)]
-        return answer
 
     def places(self) -> Counter[str]:
         """Of conditions, caps and weights."""

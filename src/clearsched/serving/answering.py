@@ -43,7 +43,7 @@ class Decide:
 
     def __init__(self, keeper: Keeper, most_bytes: int, spread: Spread | None) -> None:
         self._keeper, self._most_bytes, self._spread = keeper, most_bytes, spread
-        self._words = ThreadPoolExecutor(1, "words")  # they take 100 times as long as the decision: others go on
+        self._words = ThreadPoolExecutor(1, "words")  # where they take milliseconds others go on
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -68,7 +68,9 @@ class Decide:
         begin, metrics = perf_counter(), self._keeper.metrics
         decided = rules.decide(read(rules, body))
         told = rules.told(decided)
-        if explained:
+        if explained and rules.is_straight:
+            told.explanation = explain(rules, decided, self._spread)  # sooner done than handed to a thread
+        elif explained:
             words = asyncio.get_running_loop().run_in_executor(self._words, explain, rules, decided, self._spread)
             told.explanation = await words
         answer: bytes = encode(told)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from clearsched.compiled.asking import NOBODY, Answer, Asked, ask, hold
+from clearsched.compiled.asking import LEVEL, NOBODY, PIECES, RANK, Answer, Asked, Held, ask, hold, scores_held
 from clearsched.compiled.scoring import INVALID, NONE, NOTHING
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Choice
 from clearsched.problems.problem import level_of
+from clearsched.reading.flipping import asked_features, marks_of
+from clearsched.reading.reasons import Ready, Reasons
 from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.serving.schema import Decision, Level, RunnerUp, request_type
@@ -64,6 +67,11 @@ class Decider:
         digest: of the file.
         needed: the features that a request must give.
         request_type: what it is read as.
+        held: the scorers, handed over to compiled code.
+        asked: the features of the rank choice that are needed, with what they are compared with.
+        is_straight: whether compiled code finds the smallest change of any of them.
+        shared: bool[F]: the feature belongs to the decision.
+        reasons: by the name of a choice, why it is answered as it is.
     """
 
     def __init__(self, policy: ScoredPolicy, digest: str, most_candidates: int) -> None:
@@ -85,8 +93,16 @@ class Decider:
         self._up = policy.rounds_up
         level = policy.packed(self.level) if self.level else NOTHING
         asked = Asked(policy.packed(self.rank), self._numbers(self.rank), level, self._numbers(self.level))
-        self._held = hold(asked)
-        ask(self._held, np.zeros((1, len(self.columns))), self.columns, len(self.names), True)  # compiled, or read
+        self.held = hold(asked)
+        self.shared = np.array([feature.per_decision for feature in self.rank.features])
+        straight, others = asked_features(policy)
+        self.asked, self.is_straight = marks_of(policy, sorted(straight + others)), not others
+        self.reasons = {
+            choice.name: Reasons(policy.scorers[choice.name], choice, _ready(self.held, which, pieces is not NOTHING))
+            for choice, which, pieces in ((self.rank, RANK, asked.rank_pieces), (self.level, LEVEL, asked.level_pieces))
+            if choice is not None
+        }
+        ask(self.held, np.zeros((1, len(self.columns))), self.columns, len(self.names), True)  # compiled, or read
 
     def _numbers(self, choice: Choice | None) -> Any:
         numbered = None if choice is None else self.policy.scorers[choice.name].numbered()
@@ -102,7 +118,7 @@ class Decider:
         given = np.array([read(candidate.features) for candidate in request.candidates], np.float64)
         given = given.reshape(len(request.candidates), len(self.columns))
         allowed = bool(self.rank.none) and request.none_allowed
-        answer = ask(self._held, given, self.columns, len(self.names), allowed)
+        answer = ask(self.held, given, self.columns, len(self.names), allowed)
         if answer.best == INVALID:
             raise self._fault(given)
         if answer.best == NONE or self.level is None:
@@ -171,6 +187,12 @@ def needed_of(policy: ScoredPolicy) -> tuple[str, ...]:
         own = [patch for patch in policy.patches if (patch.cap is not None) == (choice.form == "level")]
         found |= {choice.features[c.feature].name for patch in own for c in conditions_of(patch, choice)}
     return tuple(name for name in names_of(policy.rank) if name in found)
+
+
+def _ready(held: Held, choice: int, is_numbered: bool) -> Ready:
+    """Scores and pieces of rows, by one quick call each."""
+    numbered = partial(scores_held, held, choice + PIECES) if is_numbered else None
+    return Ready(partial(scores_held, held, choice), numbered)
 
 
 def _reader(names: tuple[str, ...]) -> Any:

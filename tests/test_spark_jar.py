@@ -26,6 +26,8 @@ from clearsched.errors import ClearschedError
 from clearsched.export import export
 from clearsched.export import spark as rules_format
 from clearsched.problems.dag_jobs.features import FEATURES, JOB_QUANTITIES, STAGE_QUANTITIES
+from clearsched.problems.dag_jobs.traces import make_trace, write_trace
+from clearsched.problems.dag_jobs.traces.by_template import write_templates
 from spark_jar import HOME, JAVA, build, check
 
 HERE = Path(__file__).parent
@@ -48,7 +50,7 @@ SRPT = {
 }
 LARGEST = {
     "stage": {"rules": [{"if": "otherwise", "then": 1}], "ties": ["-job_work_left_s"]},
-    "limit": {"rules": [{"if": "otherwise", "then": 0.34}]},
+    "limit": {"rules": [{"if": "job_work_total_s < 1", "then": 1.0}, {"if": "otherwise", "then": 0.34}]},
 }
 # A job that holds nothing has an infinite score: a fault of the rules that shows when they are asked.
 FAULTY = {
@@ -255,7 +257,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
 @pytest.mark.slow
 def test_a_standalone_cluster_obeys_and_loses_an_executor(jar: Path, folder: Path, cluster: str) -> None:
     """Executors of one core each; one is killed while all jobs wait: they end, and no limit is exceeded."""
-    conf = conf_of(folder, jar, f"spark-rules://{cluster}", **{"cores.max": "3"})
+    conf = conf_of(folder, jar, f"spark-rules://{cluster}", **{"cores.max": "3", "clearsched.ask": "task"})
     steps = [{"jobs": JOBS}, {"jobs": JOBS, "lose": True}, {"jobs": JOBS}]
     answers, _ = run(folder, {"conf": conf, "slots": 3, "steps": steps, "jar": str(jar)})
     found = launches(folder)
@@ -263,6 +265,7 @@ def test_a_standalone_cluster_obeys_and_loses_an_executor(jar: Path, folder: Pat
     most = most_at_once(found)
     assert all(most[f"{step}-{name}"] == 1 for step in (0, 2) for name in ("mid", "big"))
     assert answers[-1]["OverLimit"] == 0 and answers[-1]["TakeOvers"] == 0
+    assert answers[-1]["GoneOn"] == 0, "the rules are asked for each task"
     assert {d["most"] for d in decisions_of(folder)} <= {1, 2, 3}
 
 
@@ -329,10 +332,9 @@ def test_a_feature_that_spark_cannot_know_is_refused_by_name(tmp_path: Path, mon
     monkeypatch.delitem(rules_format.QUANTITIES, "moving_delay_ms")
     path = tmp_path / "mine.json"
     stage = {"rules": [{"if": "job_move_s < 1", "then": 2}, {"if": "otherwise", "then": 1}]}
-    path.write_text(
-        json.dumps({"kind": "student", "stage": stage, "limit": {"rules": [{"if": "otherwise", "then": 1}]}})
-    )
-    with pytest.raises(ClearschedError, match="Spark cannot know the feature job_move_s: .* moving_delay_ms"):
+    limit = {"rules": [{"if": "otherwise", "then": 1}]}
+    path.write_text(json.dumps({"kind": "student", "stage": stage, "limit": limit}))
+    with pytest.raises(ClearschedError, match=r"Spark cannot know the feature job_move_s: .* moving_delay_ms"):
         export(path, "spark")
     assert [file.name for file in tmp_path.iterdir()] == ["mine.json"], "nothing half written"
 
@@ -362,3 +364,26 @@ def test_a_compiler_or_a_spark_that_is_missing_is_told_in_a_line(tmp_path: Path)
         )
         assert done.returncode == 2 and told in done.stderr and done.stderr.count("\n") == 1
         assert not (tmp_path / "out").exists()
+
+
+def stage_of(
+    query: str, profile: int, stage: int, tasks: int, parents: list[int], duration_ms: list[int]
+) -> dict[str, Any]:
+    durations = [{"wave": "rest_wave", "level": 1, "duration_ms": duration_ms}]
+    place = {"profile": profile, "query": query, "size": "2g", "stage": stage}
+    return {**place, "num_tasks": tasks, "parents": parents, "durations": durations}
+
+
+def test_profiles_by_template_are_those_of_the_trace(tmp_path: Path) -> None:
+    """Parents first, whatever the order in the trace; of two runs the later; a query of one size by its name alone."""
+    rows = [
+        stage_of("q1", 0, 0, 3, [], [100]),
+        stage_of("q1", 1, 0, 4, [1], [30, 50]),
+        stage_of("q1", 1, 1, 2, [], [200]),
+    ]
+    write_trace(tmp_path / "trace.parquet", make_trace(rows, {"source": "test"}, "test"))
+    assert write_templates(tmp_path / "trace.parquet", tmp_path / "profiles.json", 1.5) == 2
+    found = json.loads((tmp_path / "profiles.json").read_text())
+    assert (found["format"], found["version"], found["moving_delay_ms"]) == ("clearsched-profiles", 1, 1500)
+    stages = [{"tasks": 2, "task_ms": 200.0, "parents": []}, {"tasks": 4, "task_ms": 40.0, "parents": [0]}]
+    assert found["templates"] == {"q1 2g": stages, "q1": stages}

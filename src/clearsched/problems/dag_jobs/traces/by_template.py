@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def templates_of(trace: Trace) -> dict[str, list[dict[str, Any]]]:
     mean_ms = mean_task_ms(trace.stages["durations"]).tolist()
     found, sizes = {}, dict[str, set[str]]()
     starts = trace.profile_starts.tolist()
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in pairwise(starts):
         query, size = stages[first]["query"], stages[first]["size"]
         found[f"{query} {size}".strip()] = _parents_first(stages[first:last], mean_ms[first:last])
         sizes.setdefault(query, set()).add(size)

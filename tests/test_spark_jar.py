@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -124,35 +123,29 @@ def run(folder: Path, settings: dict[str, Any]) -> tuple[Any, str]:
     return json.loads(answers.read_text()), done.stderr
 
 
-def launches(folder: Path) -> list[tuple[str, str, int]]:
-    """(job, task, +1 or -1) of every task that starts or ends, in the order of Spark's own event log."""
+def launches(folder: Path) -> list[str]:
+    """The job of every task that was launched, in the order of Spark's own event log."""
     (path,) = (folder / "events").iterdir()
     job_of: dict[int, str] = {}
     found = []
     for line in path.read_text().splitlines():
         event = json.loads(line)
-        kind = event["Event"]
-        if kind == "SparkListenerStageSubmitted":
-            job_of[event["Stage Info"]["Stage ID"]] = event["Properties"].get("clearsched.job", "")
-        elif kind in ("SparkListenerTaskStart", "SparkListenerTaskEnd"):
-            change = 1 if kind == "SparkListenerTaskStart" else -1
-            found.append((job_of[event["Stage ID"]], event["Task Info"]["Task ID"], change))
+        if event["Event"] == "SparkListenerStageSubmitted":
+            job_of[event["Stage Info"]["Stage ID"]] = event["Properties"]["clearsched.job"]
+        elif event["Event"] == "SparkListenerTaskStart":
+            found.append(job_of[event["Stage ID"]])
     return found
 
 
-def order_of(found: list[tuple[str, str, int]], step: int) -> list[str]:
+def order_of(found: list[str], step: int) -> list[str]:
     """The jobs of a step by when their first task was launched."""
-    names = [job.partition("-")[2] for job, _, change in found if change == 1 and job.startswith(f"{step}-")]
+    names = [job.partition("-")[2] for job in found if job.startswith(f"{step}-")]
     return [name for name in dict.fromkeys(names) if name != "gate"]
 
 
-def most_at_once(found: list[tuple[str, str, int]]) -> Counter[str]:
+def most_at_once(ran: dict[str, list[tuple[float, float]]], name: str) -> int:
     """The most tasks that a job ran at a time."""
-    now, most = Counter[str](), Counter[str]()
-    for job, _, change in found:
-        now[job] += change
-        most[job] = max(most[job], now[job])
-    return most
+    return max(sum(start <= at < end for start, end in ran[name]) for at, _ in ran[name])
 
 
 def decisions_of(folder: Path) -> list[dict[str, Any]]:
@@ -176,18 +169,18 @@ def test_a_real_spark_obeys_and_falls_back_and_recovers(jar: Path, folder: Path)
     assert orders[0] == orders[4] == ["small", "mid", "big"]
     assert orders[1] == orders[2] == ["big", "mid", "small"], "the broken file changed nothing"
     assert orders[3] == ["mid", "big", "small"], "first in, first out"
-    most = most_at_once(found)
     for step in (0, 4):
-        assert (most[f"{step}-big"], most[f"{step}-mid"], most[f"{step}-small"]) == (1, 1, 2)
-    assert most["3-mid"] == 3, "FIFO knows no limits"
-    assert [answer["TakeOvers"] for answer in answers] == [0, 0, 0, 1, 1]
-    assert [answer["Fifo"] for answer in answers] == [False, False, False, True, False]
-    assert [answer["FilesRefused"] for answer in answers] == [0, 0, 1, 1, 1]
-    assert answers[-1]["OverLimit"] == 0 and answers[-1]["RulesLoaded"] == 4
-    assert answers[-1]["Launches"] == sum(change == 1 for *_, change in found)
+        assert [most_at_once(answers["ran"], f"{step}-{name}") for name in ("big", "mid")] == [1, 1]
+    assert most_at_once(answers["ran"], "3-mid") > 1, "FIFO knows no limits"
+    counters = answers["counters"]
+    assert [told["TakeOvers"] for told in counters] == [0, 0, 0, 1, 1]
+    assert [told["Fifo"] for told in counters] == [False, False, False, True, False]
+    assert [told["FilesRefused"] for told in counters] == [0, 0, 1, 1, 1]
+    assert counters[-1]["OverLimit"] == 0 and counters[-1]["RulesLoaded"] == 4
+    assert counters[-1]["Launches"] == len(found)
     assert printed.count("FIFO takes over until rules are loaded anew: the score of candidate 0 is Infinity") == 1
     assert printed.count("the rules before it stay in force") == 1
-    check_decisions(decisions_of(folder), answers[-1])
+    check_decisions(decisions_of(folder), counters[-1])
 
 
 def check_decisions(decisions: list[dict[str, Any]], counters: dict[str, Any]) -> None:
@@ -215,10 +208,11 @@ def check_decisions(decisions: list[dict[str, Any]], counters: dict[str, Any]) -
 def test_a_pool_orders_jobs_under_sparks_own_scheduler(jar: Path, folder: Path) -> None:
     conf = conf_of(folder, jar, "local[3]", **{"scheduler.mode": "FAIR"})
     settings = {"conf": conf, "slots": 3, "pool": str(folder / "rules.json"), "steps": [{"jobs": JOBS}]}
-    (answers,), _ = run(folder, settings | {"jar": str(jar)})
+    answers, _ = run(folder, settings | {"jar": str(jar)})
+    (counters,) = answers["counters"]
     assert order_of(launches(folder), 0) == ["small", "mid", "big"]
-    assert answers["TakeOvers"] == 0 and answers["Decisions"] > 0
-    assert len(decisions_of(folder)) == answers["Decisions"]
+    assert counters["TakeOvers"] == 0 and counters["Decisions"] > 0
+    assert len(decisions_of(folder)) == counters["Decisions"]
 
 
 @pytest.fixture
@@ -262,10 +256,14 @@ def test_a_standalone_cluster_obeys_and_loses_an_executor(jar: Path, folder: Pat
     answers, _ = run(folder, {"conf": conf, "slots": 3, "steps": steps, "jar": str(jar)})
     found = launches(folder)
     assert order_of(found, 0) == order_of(found, 2) == ["small", "mid", "big"]
-    most = most_at_once(found)
-    assert all(most[f"{step}-{name}"] == 1 for step in (0, 2) for name in ("mid", "big"))
-    assert answers[-1]["OverLimit"] == 0 and answers[-1]["TakeOvers"] == 0
-    assert answers[-1]["GoneOn"] == 0, "the rules are asked for each task"
+    assert all(most_at_once(answers["ran"], f"{step}-{name}") == 1 for step in (0, 2) for name in ("mid", "big"))
+    assert {name: len(tasks) for name, tasks in answers["ran"].items() if name.startswith("1-")} == {
+        "1-gate": 3,
+        **{f"1-{name}": tasks for name, tasks, _ in JOBS},
+    }
+    last = answers["counters"][-1]
+    assert last["OverLimit"] == 0 and last["TakeOvers"] == 0
+    assert last["GoneOn"] == 0, "the rules are asked for each task"
     assert {d["most"] for d in decisions_of(folder)} <= {1, 2, 3}
 
 

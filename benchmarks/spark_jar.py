@@ -1,10 +1,10 @@
 """What a decision of clearsched-spark costs in a real Spark, by its own counters.
 
-    python benchmarks/spark_jar.py [--student FILE] [--jobs N] [--tasks N] [--threads N] [--master local|pool] [--json]
+    python benchmarks/spark_jar.py [--student FILE] [--jobs N] [--tasks N] [--threads N] [--master local|pool]
 
 One application on this machine: N jobs at once, each of two stages of short tasks, so that the scheduler is asked
-thousands of times. The jar must be there (`make spark-jar`). Microseconds of a decision and of an offer, features
-and the log of decisions included; decisions, launches, and launches beyond a limit.
+thousands of times. The jar must be there (`make spark-jar`). Processor time of a decision and of an offer, features
+included, in microseconds; decisions, launches, and launches beyond a limit. `--ask task` asks for each task.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=40, help="of each of the two stages of a job")
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--master", choices=["local", "pool"], default="local")
+    parser.add_argument("--ask", choices=["stage", "task"], default="stage")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     if not JAR.exists():
@@ -55,6 +56,7 @@ def measure(given: argparse.Namespace, rules: Path, log: Path) -> dict[str, floa
     conf.setMaster(f"{'' if pool else 'spark-rules-'}local[{given.threads}]")
     conf.set("spark.driver.extraClassPath", str(JAR)).set("spark.ui.showConsoleProgress", "false")
     conf.set("spark.clearsched.rules", str(rules)).set("spark.clearsched.decisions", str(log))
+    conf.set("spark.clearsched.ask", given.ask)
     if pool:
         conf.set("spark.scheduler.mode", "FAIR")
     sc = SparkContext(conf=conf)

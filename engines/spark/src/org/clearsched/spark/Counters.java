@@ -3,6 +3,7 @@ package org.clearsched.spark;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.management.JMException;
+import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,7 +15,8 @@ final class Counters implements CountersMXBean {
     final AtomicLong decisions = new AtomicLong();
     final AtomicLong nones = new AtomicLong();
     final AtomicLong plans = new AtomicLong();
-    final AtomicLong nanos = new AtomicLong();
+    final AtomicLong decisionNanos = new AtomicLong();
+    final AtomicLong planNanos = new AtomicLong();
     final AtomicLong launches = new AtomicLong();
     final AtomicLong goneOn = new AtomicLong();
     final AtomicLong declined = new AtomicLong();
@@ -30,7 +32,11 @@ final class Counters implements CountersMXBean {
     void register(String called) {
         try {
             name = new ObjectName("org.clearsched.spark:type=Rules,name=" + ObjectName.quote(called));
-            ManagementFactory.getPlatformMBeanServer().registerMBean(this, name);
+            MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+            if (server.isRegistered(name)) { // of an application that never came up
+                server.unregisterMBean(name);
+            }
+            server.registerMBean(this, name);
         } catch (JMException e) {
             LOG.warn("clearsched: no counters by JMX: {}", e.getMessage());
         }
@@ -64,12 +70,12 @@ final class Counters implements CountersMXBean {
 
     @Override
     public double getMicrosPerDecision() {
-        return decisions.get() == 0 ? 0.0 : nanos.get() / 1e3 / decisions.get();
+        return decisions.get() == 0 ? 0.0 : decisionNanos.get() / 1e3 / decisions.get();
     }
 
     @Override
     public double getMicrosPerPlan() {
-        return plans.get() == 0 ? 0.0 : nanos.get() / 1e3 / plans.get();
+        return plans.get() == 0 ? 0.0 : planNanos.get() / 1e3 / plans.get();
     }
 
     @Override

@@ -11,10 +11,10 @@ public interface CountersMXBean {
     /** Offers of Spark that were planned; one may take several decisions, or none. */
     long getPlans();
 
-    /** Time of all plans, features included, over all decisions; microseconds. */
+    /** Processor time of a decision, features included; microseconds. */
     double getMicrosPerDecision();
 
-    /** Time of all plans over their number; microseconds. */
+    /** Processor time of a plan: what Spark's state is looked up for, and its decisions; microseconds. */
     double getMicrosPerPlan();
 
     /** Tasks launched. */

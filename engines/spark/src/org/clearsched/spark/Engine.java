@@ -59,7 +59,12 @@ final class Engine implements AutoCloseable {
         }
         planner = new Planner(jobs, slots, movingMs, settings.askEachTask(), this::decided);
         file = new RulesFile(settings.rules(), this::loaded, this::refused);
-        log = settings.decisions() == null ? null : new DecisionLog(settings.decisions());
+        try {
+            log = settings.decisions() == null ? null : new DecisionLog(settings.decisions());
+        } catch (RulesException e) {
+            file.close();
+            throw e;
+        }
         counters.register(name);
     }
 
@@ -113,7 +118,7 @@ final class Engine implements AutoCloseable {
     }
 
     /** Plans what to launch on what Spark offers: idle slots by executor. */
-    void plan(Map<String, Integer> offered, boolean all, Iterable<Schedulable> queue) {
+    void plan(Map<String, Integer> offered, boolean all, Iterable<Schedulable> queue, boolean busy) {
         plan = null;
         guarded(() -> {
             Map<String, List<Slots.Origin>> free = new HashMap<>();
@@ -121,25 +126,25 @@ final class Engine implements AutoCloseable {
             if (all) {
                 slots.keepOnly(offered);
             }
-            plan = planned(free, queue);
+            plan = planned(free, queue, busy);
         });
     }
 
     /** Plans for a pool, which is not told what is offered: on what seems idle, and on one slot at least. */
-    void plan(Iterable<Schedulable> queue) {
+    void plan(Iterable<Schedulable> queue, boolean busy) {
         plan = null;
         guarded(() -> {
             Map<String, List<Slots.Origin>> free = slots.idle();
-            plan = planned(free.isEmpty() ? Map.of("", List.of(Slots.Origin.NOBODY)) : free, queue);
+            plan = planned(free.isEmpty() ? Map.of("", List.of(Slots.Origin.NOBODY)) : free, queue, busy);
         });
     }
 
     /** The plan; null while FIFO is in force. */
-    private Plan planned(Map<String, List<Slots.Origin>> free, Iterable<Schedulable> queue) {
+    private Plan planned(Map<String, List<Slots.Origin>> free, Iterable<Schedulable> queue, boolean busy) {
         if (fifo) {
             return null;
         }
-        long begun = System.nanoTime();
+        long begun = CpuClock.nanos();
         nowMs = clock();
         for (Schedulable schedulable : queue) {
             if (schedulable instanceof TaskSetManager manager) {
@@ -150,9 +155,9 @@ final class Engine implements AutoCloseable {
             jobs.look().forEach(job -> job.ceiling = Math.max(job.ceiling, job.running));
             afterFifo = false;
         }
-        Plan found = planner.plan(program, free, nowMs);
+        Plan found = planner.plan(program, free, busy, nowMs);
         counters.plans.incrementAndGet();
-        counters.nanos.addAndGet(System.nanoTime() - begun);
+        counters.planNanos.addAndGet(CpuClock.nanos() - begun);
         return found;
     }
 
@@ -241,8 +246,10 @@ final class Engine implements AutoCloseable {
         LOG.warn("clearsched: {}; the rules before it stay in force", e.getMessage());
     }
 
-    private void decided(Rows rows, Rows.Moment moment, boolean noneAllowed, Decision decision, int given) {
+    private void decided(
+            Rows rows, Rows.Moment moment, boolean noneAllowed, Decision decision, int given, long nanos) {
         long number = counters.decisions.getAndIncrement();
+        counters.decisionNanos.addAndGet(nanos);
         if (decision.candidate() == Decision.NONE) {
             counters.nones.incrementAndGet();
         }

@@ -14,7 +14,8 @@ import org.clearsched.rules.Program;
 final class Planner {
     /** Who wants to know of a decision. */
     interface Witness {
-        void decided(Rows rows, Rows.Moment moment, boolean noneAllowed, Decision decision, int given);
+        /** @param nanos processor time of the features and the rules */
+        void decided(Rows rows, Rows.Moment moment, boolean noneAllowed, Decision decision, int given, long nanos);
     }
 
     private final Jobs jobs;
@@ -35,8 +36,9 @@ final class Planner {
      * Plans.
      *
      * @param offered idle slots by executor; they are read, not changed
+     * @param busy whether a task runs: where nothing else is going to happen none is refused, as nobody would ask again
      */
-    Plan plan(Program program, Map<String, List<Slots.Origin>> offered, long nowMs) {
+    Plan plan(Program program, Map<String, List<Slots.Origin>> offered, boolean busy, long nowMs) {
         List<JobState> active = jobs.look();
         int idle = slots.countIdle();
         Plan plan = new Plan();
@@ -61,7 +63,7 @@ final class Planner {
         for (JobState source : sources) {
             Plan.Group group = groups.get(source);
             if (group != null) {
-                idle = round(program, plan, group, active, idle, nowMs);
+                idle = round(program, plan, group, active, idle, busy, nowMs);
             }
         }
         plan.leavesDemand = active.stream().anyMatch(job -> job.stages.stream().anyMatch(s -> s.isOpen(nowMs)));
@@ -69,7 +71,14 @@ final class Planner {
     }
 
     /** Asks until every slot of a group is given away, or none is the answer; the idle slots of jobs after it. */
-    private int round(Program program, Plan plan, Plan.Group group, List<JobState> active, int parked, long nowMs) {
+    private int round(
+            Program program,
+            Plan plan,
+            Plan.Group group,
+            List<JobState> active,
+            int parked,
+            boolean busy,
+            long nowMs) {
         int idle = parked;
         for (JobState job : active) {
             for (StageState stage : job.stages) {
@@ -77,23 +86,24 @@ final class Planner {
             }
         }
         while (group.left > 0) {
+            long begun = CpuClock.nanos();
             Rows.Moment moment =
                     new Rows.Moment(active, group.source, group.left, slots.total(), idle, nowMs, movingMs);
             Rows rows = new Rows(moment, program.features(), nowMs);
             if (rows.stages.isEmpty()) {
                 break;
             }
-            // Where nothing else is going to happen none is refused: nobody would ask again.
-            boolean noneAllowed = slots.running() > 0 || !plan.shares.isEmpty();
+            boolean noneAllowed = busy || !plan.shares.isEmpty();
             Decision decision = program.choose(rows.features, moment.executors(), rows.least, noneAllowed);
+            long nanos = CpuClock.nanos() - begun;
             if (decision.candidate() == Decision.NONE) {
-                witness.decided(rows, moment, noneAllowed, decision, 0);
+                witness.decided(rows, moment, noneAllowed, decision, 0, nanos);
                 break;
             }
             StageState stage = rows.stages.get(decision.candidate());
             int room = decision.limit() - rows.least[decision.candidate()] + 1;
             int given = Math.min(Math.min(room, stage.demand()), group.left);
-            witness.decided(rows, moment, noneAllowed, decision, Math.max(given, 0));
+            witness.decided(rows, moment, noneAllowed, decision, Math.max(given, 0), nanos);
             stage.selected = true;
             if (given <= 0) {
                 continue;

@@ -90,7 +90,7 @@ public final class PolicyPool extends Pool {
     @Override
     public ArrayBuffer<TaskSetManager> getSortedTaskSetQueue() {
         if (!isRoot) {
-            engine.plan(schedulableQueue());
+            engine.plan(schedulableQueue(), parent().runningTasks() > 0);
         }
         Plan plan = engine.current();
         if (plan == null) {

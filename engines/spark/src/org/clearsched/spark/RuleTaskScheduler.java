@@ -48,7 +48,7 @@ final class RuleTaskScheduler extends TaskSchedulerImpl {
         for (WorkerOffer offer : CollectionConverters.asJava(offers)) {
             offered.put(offer.executorId(), offer.cores().quot(CPUS_PER_TASK()).intValue());
         }
-        engine.plan(offered, all, pool.schedulableQueue());
+        engine.plan(offered, all, pool.schedulableQueue(), pool.runningTasks() > 0);
         Seq<Seq<TaskDescription>> launched = super.resourceOffers(offers, all);
         if (engine.offerIsOver(offered, all)) {
             backend().reviveOffers();

@@ -97,14 +97,6 @@ final class Slots {
         return total;
     }
 
-    int running() {
-        int running = 0;
-        for (Executor executor : executors.values()) {
-            running += executor.running;
-        }
-        return running;
-    }
-
     /** Idle slots by executor, for a pool that is not told what is offered. */
     Map<String, List<Origin>> idle() {
         Map<String, List<Origin>> found = new HashMap<>();

@@ -42,8 +42,6 @@ final class Engine implements AutoCloseable {
     private final RulesFile file;
     private volatile Program program;
     private volatile boolean fifo;
-    /** Whether jobs may hold what FIFO gave them. */
-    private boolean afterFifo;
     private Plan plan;
     private long nowMs;
 
@@ -88,10 +86,6 @@ final class Engine implements AutoCloseable {
     /** Milliseconds since the engine started. */
     long clock() {
         return System.currentTimeMillis() - startMs;
-    }
-
-    boolean isFifo() {
-        return fifo;
     }
 
     /** Runs something of ours; after a fault FIFO is in force, though what there is to know is still kept. */
@@ -151,10 +145,6 @@ final class Engine implements AutoCloseable {
                 jobs.adopt(manager, nowMs); // after a fault there may be some that nobody has told of
             }
         }
-        if (afterFifo) {
-            jobs.look().forEach(job -> job.ceiling = Math.max(job.ceiling, job.running));
-            afterFifo = false;
-        }
         Plan found = planner.plan(program, free, busy, nowMs);
         counters.plans.incrementAndGet();
         counters.planNanos.addAndGet(CpuClock.nanos() - begun);
@@ -179,22 +169,28 @@ final class Engine implements AutoCloseable {
         if (share != null) {
             share.take(executor);
         }
-        if (stage != null && !fifo) {
+        if (stage != null && share == null) { // FIFO, or a barrier stage: no rule was asked
+            stage.job.ceiling = Math.max(stage.job.ceiling, running(stage.job));
+        } else if (stage != null) {
             audit(stage.job);
         }
     }
 
     /** Counts by Spark's own numbers whether a job has more tasks running than its limit allows. */
     void audit(JobState job) {
-        int running = 0;
-        for (StageState stage : job.stages) {
-            running += stage.manager == null ? 0 : stage.manager.runningTasks();
-        }
-        int excess = Math.max(running - job.ceiling, 0);
+        int excess = Math.max(running(job) - job.ceiling, 0);
         if (excess > job.excess) {
             counters.overLimit.addAndGet(excess - job.excess);
         }
         job.excess = excess;
+    }
+
+    private static int running(JobState job) {
+        int running = 0;
+        for (StageState stage : job.stages) {
+            running += stage.manager == null ? 0 : stage.manager.runningTasks();
+        }
+        return running;
     }
 
     synchronized void ended(TaskSetManager manager, String executor) {
@@ -232,7 +228,6 @@ final class Engine implements AutoCloseable {
     private void loaded(Program found) {
         synchronized (this) {
             program = found;
-            afterFifo |= fifo;
             fifo = false;
             counters.fifo = false;
             counters.rules = found.title() + ": " + found.source();

@@ -1,0 +1,114 @@
+"""What a real Spark needs on this machine, told in a line each where it is missing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import socket
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearsched.errors import ClearschedError
+from clearsched.problems.dag_jobs.traces.recorder.settings import java_command
+
+INSTALL = "pip install 'clearsched[spark]'"
+BUILD = "make spark-jar"
+JAR = Path("engines/spark/build/clearsched-spark.jar")
+REPLAY_CLASS = "org/clearsched/spark/replay/Replay.class"
+MANAGER_FILE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
+SPARK_VERSION = "Spark-Version"
+
+
+@dataclass(frozen=True)
+class Software:
+    """What was found.
+
+    Attributes:
+        home: folder of Spark, which the package pyspark holds.
+        version: of Spark.
+        jar: the jar of this project.
+        rules: whether the jar can make a policy the scheduler.
+    """
+
+    home: Path
+    version: str
+    jar: Path
+    rules: bool
+
+
+def find_software(jar: Path = JAR) -> Software:
+    """What a run needs.
+
+    Raises:
+        ClearschedError: Java, pyspark or the jar is missing, or the jar is for another minor version of Spark.
+    """
+    if java_command() is None:
+        raise ClearschedError("a real Spark needs Java 17 or later: no java on the PATH and JAVA_HOME is not set")
+    home = spark_home()
+    version = importlib.metadata.version("pyspark")
+    if not jar.is_file():
+        raise ClearschedError(f"{jar}: no such file; build it: {BUILD}")
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            names = set(archive.namelist())
+            made_for = _attribute(archive.read("META-INF/MANIFEST.MF").decode("utf-8", "replace"), SPARK_VERSION)
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise ClearschedError(f"{jar}: no jar that can be read ({error}); build it again: {BUILD}") from None
+    if REPLAY_CLASS not in names:
+        raise ClearschedError(f"{jar}: does not hold {REPLAY_CLASS}; build it again: {BUILD}")
+    if made_for is not None and minor(made_for) != minor(version):
+        raise ClearschedError(f"{jar}: made for Spark {made_for}, here is {version}; build it again: {BUILD}")
+    return Software(home, version, jar.resolve(), MANAGER_FILE in names)
+
+
+def spark_home() -> Path:
+    """The folder of the package pyspark.
+
+    Raises:
+        ClearschedError: it is not installed.
+    """
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise ClearschedError(f"a real Spark needs the package pyspark, which is missing; {INSTALL}")
+    home = Path(found.origin).parent
+    if not (home / "bin" / "spark-class").is_file():
+        raise ClearschedError(f"{home}: holds no bin/spark-class: install the whole package; {INSTALL}")
+    return home
+
+
+def minor(version: str) -> tuple[str, ...]:
+    """("4", "3") of "4.3.0"."""
+    return tuple(version.split(".")[:2])
+
+
+def _attribute(manifest: str, name: str) -> str | None:
+    for line in manifest.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return None
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def check_port(port: int) -> None:
+    """Refuse a port that is taken.
+
+    Raises:
+        ClearschedError: somebody listens on it, or it may not be used.
+    """
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ClearschedError(
+                f"port {port}: {os.strerror(error.errno or 0)}: give another one, or none, with --port"
+            ) from None

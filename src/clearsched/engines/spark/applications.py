@@ -12,13 +12,16 @@ from typing import Any
 
 from clearsched.engines.spark import driver
 from clearsched.engines.spark.cluster import HOST, JVM, environment, last_line, start, stop
-from clearsched.engines.spark.replaying import ReplayJob, as_text
+from clearsched.engines.spark.replaying import ReplayJob, as_dag, as_text
 from clearsched.engines.spark.requirements import Software
 from clearsched.errors import ClearschedError
 from clearsched.files import make_folder, write_json
 
 WAIT_S = 120.0
 """For the executors of an application."""
+
+MOVING_DELAY_MS = 0
+"""What an executor takes to change jobs, in the eyes of the rules: nothing, as the calibration measures."""
 
 FIFO, FAIR = "fifo", "fair"
 """Spark's own policies."""
@@ -31,12 +34,10 @@ class EnginePolicy:
     Attributes:
         name: in tables.
         rules: the file that the jar reads; None for Spark's own.
-        profiles: what the jar is told of the jobs by template; None where it is told nothing.
     """
 
     name: str
     rules: Path | None = None
-    profiles: Path | None = None
 
 
 def job_name(episode: str, number: int) -> str:
@@ -97,9 +98,7 @@ def run(
     return folder / "events" / log
 
 
-def settings(
-    software: Software, address: str, executors: int, policy: EnginePolicy, folder: Path
-) -> dict[str, str]:
+def settings(software: Software, address: str, executors: int, policy: EnginePolicy, folder: Path) -> dict[str, str]:
     """The settings of the application; all that a policy changes is here."""
     made = {
         "spark.app.name": f"clearsched {policy.name}",
@@ -128,9 +127,8 @@ def settings(
             "spark.master": f"spark-rules://{address}",
             "spark.clearsched.rules": str(policy.rules.resolve()),
             "spark.clearsched.decisions": str(folder.resolve() / "decisions.jsonl"),
+            "spark.clearsched.movingDelay": f"{MOVING_DELAY_MS}ms",
         }
-        if policy.profiles is not None:
-            made["spark.clearsched.profiles"] = str(policy.profiles.resolve())
     return made
 
 
@@ -140,6 +138,7 @@ def _jobs(episode: str, jobs: Sequence[ReplayJob]) -> list[dict[str, Any]]:
             "arrival_ms": job.arrival_ms,
             "name": job_name(episode, number),
             "template": job.template,
+            "dag": json.dumps(as_dag(job), separators=(",", ":")),
             "text": as_text(job),
         }
         for number, job in enumerate(jobs)

@@ -45,12 +45,24 @@ def running(software: Software, executors: int, logs: Path, port: int | None = N
     started: list[subprocess.Popen[bytes]] = []
     try:
         with interrupted_by(signal.SIGTERM):
-            started.append(_daemon(software, MASTER, ["--host", HOST, "--port", address.split(":")[1]], logs / "master.log"))
+            started.append(
+                _daemon(software, MASTER, ["--host", HOST, "--port", address.split(":")[1]], logs / "master.log")
+            )
             _wait([(started[0], MASTER[1], logs / "master.log")])
             workers = []
             for number in range(executors):
                 log, work = logs / f"worker{number}.log", logs / "work" / str(number)
-                options = ["--host", HOST, "--cores", "1", "--memory", "1g", "--work-dir", str(work), f"spark://{address}"]
+                options = [
+                    "--host",
+                    HOST,
+                    "--cores",
+                    "1",
+                    "--memory",
+                    "1g",
+                    "--work-dir",
+                    str(work),
+                    f"spark://{address}",
+                ]
                 started.append(_daemon(software, WORKER, options, log))
                 workers.append((started[-1], WORKER[1], log))
             _wait(workers)

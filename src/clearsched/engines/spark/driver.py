@@ -2,7 +2,7 @@
 
 Started by `applications` as `python -m <this module> PLAN`, a JSON file: `conf` (Spark settings), `executors` (how many
 to wait for), `fair` (whether each job has a pool of its own), `episodes`: a name and jobs of `arrival_ms`, `name`,
-`template` and `text`, which `replay.Replay` reads. An episode begins when the one before it has ended. Lines of standard
+`template`, `dag` (what the jar is told) and `text`, which `replay.Replay` reads. An episode begins when the one before it has ended. Lines of standard
 output that begin with `ANSWER` say how far it is.
 """
 
@@ -22,7 +22,7 @@ WARM_UPS = 20
 
 GROUP = "spark.jobGroup.id"
 POOL = "spark.scheduler.pool"
-JOB, TEMPLATE = "clearsched.job", "clearsched.template"
+JOB, TEMPLATE, DAG = "clearsched.job", "clearsched.template", "clearsched.dag"
 LEAD_S = 0.5
 
 
@@ -38,7 +38,7 @@ def main(plan: dict[str, Any]) -> None:
         context.setLogLevel("WARN")
         _wait_for(context, plan["executors"], plan["wait_s"])
         for _ in range(WARM_UPS):
-            _replay(context, {"name": "warm-up", "template": "", "text": WARM_UP}, plan["fair"])
+            _replay(context, {"name": "warm-up", "text": WARM_UP}, plan["fair"])
         for episode in plan["episodes"]:
             _episode(context, episode["jobs"], plan["fair"])
             print(ANSWER + json.dumps({"episode": episode["name"]}), flush=True)
@@ -80,7 +80,8 @@ def _replay(context: Any, job: dict[str, Any], fair: bool) -> None:
     """Run a job from this thread, whose properties are the job's."""
     context.setLocalProperty(GROUP, job["name"])
     context.setLocalProperty(JOB, job["name"])
-    context.setLocalProperty(TEMPLATE, job["template"])
+    for name, key in ((TEMPLATE, "template"), (DAG, "dag")):
+        context.setLocalProperty(name, job.get(key))
     if fair:
         # Jobs of one pool are FIFO among themselves, so that fair sharing needs a pool for each of them.
         context.setLocalProperty(POOL, job["name"])

@@ -1,15 +1,13 @@
-"""Recorded jobs as jobs of sleeping tasks: fewer and shorter ones, the same DAGs, the same shares of the work.
+"""The jobs of an episode as a real Spark replays them: what each of their tasks sleeps.
 
-A replay trace is a trace like any other, so episodes are drawn over it, policies are tuned and fitted on it, and the
-simulator runs it. What a task of an episode takes is drawn by the simulator, for the engine too: in both a job's task
-number i of a stage takes as long, whatever the policy.
+The jobs are those of the source `tpch-replay`, or of another trace without levels and waves. What a task of an episode
+takes is drawn by the simulator, for the engine too: in both a job's task number i of a stage takes as long, whatever the
+policy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,16 +16,8 @@ from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.dag_jobs.traces.tpch_replay import LEVEL, WAVE
 from clearsched.problems.dag_jobs.traces.trace import Trace, make_trace
-
-LEVEL = 1
-"""The one level of a replay trace: a sleep takes as long however many executors its job has."""
-
-WAVE = "first_wave"
-"""The one wave of a replay trace: a sleep takes as long on whatever executor. It stands in for the others."""
-
-JOIN_MS = 1
-"""How long the one task takes that ends a job of several last stages: a Spark job has one last stage."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +27,12 @@ class ReplayStage:
     Attributes:
         parents: places of the stages that must end before.
         duration_ms: int64[tasks], how long each of its tasks sleeps.
+        mean_ms: what policies believe of a task: the mean of the profile's durations.
     """
 
     parents: tuple[int, ...]
     duration_ms: np.ndarray
+    mean_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -61,48 +53,6 @@ class ReplayJob:
     def work_ms(self) -> int:
         """Executor time of the job."""
         return int(sum(stage.duration_ms.sum() for stage in self.stages))
-
-
-def replay_trace(trace: Trace, tasks: float, seconds: float) -> Trace:
-    """The trace with so many times its tasks and so many times its executor time, to the rounding of the tasks.
-
-    A stage of n tasks gets max(1, round(n x tasks)), each of which takes as much longer as there are fewer. All
-    measured durations but those of fresh executors are in one list; a job of several last stages gets one more, of one
-    task of `JOIN_MS`, after them.
-
-    Raises:
-        ClearschedError: a factor is not above 0 and finite.
-    """
-    for name, factor in (("tasks", tasks), ("seconds", seconds)):
-        if not 0 < factor < np.inf:
-            raise ClearschedError(f"replay: {name} is {factor}: a factor above 0 expected")
-    rows: list[dict[str, Any]] = []
-    for begin, end in pairwise(trace.profile_starts.tolist()):
-        of_job = trace.stages.slice(begin, end - begin).to_pylist()
-        rows += [_stage_row(row, tasks, seconds) for row in of_job]
-        if len(last := _last_stages(of_job)) > 1:
-            rows.append(rows[-1] | {"stage": end - begin, "num_tasks": 1, "parents": last, "durations": _list([JOIN_MS])})
-    source = trace.metadata.get("source", "")
-    metadata = {"source": f"replay of {source}" if source else "replay", "replay": {"tasks": tasks, "seconds": seconds}}
-    return make_trace(rows, metadata, "replay trace")
-
-
-def _stage_row(row: dict[str, Any], tasks: float, seconds: float) -> dict[str, Any]:
-    measured = [entry for entry in row["durations"] if entry["wave"] != "fresh" and entry["duration_ms"]]
-    measured = measured or [entry for entry in row["durations"] if entry["duration_ms"]]
-    every = np.sort(np.concatenate([entry["duration_ms"] for entry in measured]).astype(np.float64))
-    fewer = max(1, round(row["num_tasks"] * tasks))
-    longer = row["num_tasks"] / fewer * seconds
-    return row | {"num_tasks": fewer, "durations": _list(np.maximum(np.rint(every * longer), 1).astype(int).tolist())}
-
-
-def _list(durations: list[int]) -> list[dict[str, Any]]:
-    return [{"wave": WAVE, "level": LEVEL, "duration_ms": durations}]
-
-
-def _last_stages(rows: Sequence[dict[str, Any]]) -> list[int]:
-    read = {parent for row in rows for parent in row["parents"]}
-    return [row["stage"] for row in rows if row["stage"] not in read]
 
 
 def with_overhead(trace: Trace, overhead_ms: float) -> Trace:
@@ -130,7 +80,7 @@ def replay_jobs(instance: DagJobsInstance, episode: Workload) -> list[ReplayJob]
         raise ClearschedError("an episode with faults or stragglers cannot be replayed: they are not known beforehand")
     drawn = instance.simulate(heuristic("fifo").compiled, [episode], record=True)[0].tasks
     assert drawn is not None
-    starts, names = trace.profile_starts, instance.profiles.names
+    starts, names, mean_ms = trace.profile_starts, instance.profiles.names, instance.profiles.arrays.mean_ms
     parents = trace.stages["parents"].to_pylist()
     jobs = []
     for number, (profile, arrival_ms) in enumerate(zip(episode.profile, episode.arrival_ms, strict=True)):
@@ -139,7 +89,8 @@ def replay_jobs(instance: DagJobsInstance, episode: Workload) -> list[ReplayJob]
         for stage in range(starts[profile + 1] - starts[profile]):
             of_stage = of_job[of_job[:, 3] == stage]
             in_order = of_stage[np.argsort(of_stage[:, 5], kind="stable"), 1]
-            stages.append(ReplayStage(tuple(parents[starts[profile] + stage]), in_order))
+            row = starts[profile] + stage
+            stages.append(ReplayStage(tuple(parents[row]), in_order, float(mean_ms[row])))
         jobs.append(ReplayJob(int(arrival_ms), " ".join(names[profile]), tuple(stages)))
     return [_parents_first(job) for job in jobs]
 
@@ -155,8 +106,9 @@ def _parents_first(job: ReplayJob) -> ReplayJob:
         ]
         place |= {number: len(place) + offset for offset, number in enumerate(ready)}
     ordered = sorted(range(len(job.stages)), key=place.__getitem__)
-    stages = (ReplayStage(tuple(place[p] for p in job.stages[n].parents), job.stages[n].duration_ms) for n in ordered)
-    return ReplayJob(job.arrival_ms, job.template, tuple(stages))
+    found = [job.stages[number] for number in ordered]
+    stages = (replace(stage, parents=tuple(place[parent] for parent in stage.parents)) for stage in found)
+    return replace(job, stages=tuple(stages))
 
 
 def as_text(job: ReplayJob) -> str:
@@ -164,3 +116,11 @@ def as_text(job: ReplayJob) -> str:
     return ";".join(
         f"{','.join(map(str, stage.parents))}:{','.join(map(str, stage.duration_ms.tolist()))}" for stage in job.stages
     )
+
+
+def as_dag(job: ReplayJob) -> list[dict[str, Any]]:
+    """A job as the jar is told of it beforehand, in its property `clearsched.dag`."""
+    return [
+        {"tasks": len(stage.duration_ms), "task_ms": round(stage.mean_ms, 3), "parents": list(stage.parents)}
+        for stage in job.stages
+    ]

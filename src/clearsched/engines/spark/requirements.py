@@ -18,7 +18,7 @@ BUILD = "make spark-jar"
 JAR = Path("engines/spark/build/clearsched-spark.jar")
 REPLAY_CLASS = "org/clearsched/spark/replay/Replay.class"
 MANAGER_FILE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
-SPARK_VERSION = "Spark-Version"
+BUILT_FOR = "org/clearsched/spark/built-for.properties"
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,16 @@ def find_software(jar: Path = JAR) -> Software:
     try:
         with zipfile.ZipFile(jar) as archive:
             names = set(archive.namelist())
-            made_for = _attribute(archive.read("META-INF/MANIFEST.MF").decode("utf-8", "replace"), SPARK_VERSION)
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
+            told = archive.read(BUILT_FOR).decode("utf-8", "replace") if BUILT_FOR in names else ""
+    except (OSError, zipfile.BadZipFile) as error:
         raise ClearschedError(f"{jar}: no jar that can be read ({error}); build it again: {BUILD}") from None
     if REPLAY_CLASS not in names:
         raise ClearschedError(f"{jar}: does not hold {REPLAY_CLASS}; build it again: {BUILD}")
-    if made_for is not None and minor(made_for) != minor(version):
-        raise ClearschedError(f"{jar}: made for Spark {made_for}, here is {version}; build it again: {BUILD}")
+    made_for = told.partition("spark=")[2].strip()
+    if minor(made_for) != minor(version):
+        raise ClearschedError(
+            f"{jar}: made for Spark {made_for or 'of no version'}, here is {version}; build it again: {BUILD}"
+        )
     return Software(home, version, jar.resolve(), MANAGER_FILE in names)
 
 
@@ -81,14 +84,6 @@ def spark_home() -> Path:
 def minor(version: str) -> tuple[str, ...]:
     """("4", "3") of "4.3.0"."""
     return tuple(version.split(".")[:2])
-
-
-def _attribute(manifest: str, name: str) -> str | None:
-    for line in manifest.splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == name:
-            return value.strip()
-    return None
 
 
 def free_port() -> int:

@@ -32,6 +32,13 @@ SOURCES: Registry[Source] = Registry(
             f"{_SETTINGS}:TpchSparkParams",
         ),
         Source(
+            "tpch-replay",
+            "TPC-H, replayed",
+            f"{_ROOM}.tpch_replay",
+            "recorded jobs with fewer and shorter tasks, for a real Spark whose tasks sleep; embedded, or read from path",
+            f"{_SETTINGS}:TpchReplayParams",
+        ),
+        Source(
             "tpch-decima",
             "TPC-H of Decima",
             f"{_ROOM}.tpch_decima",
@@ -80,6 +87,9 @@ def section_of(source: str) -> str:
 EMBEDDED = Path("data/tpch-spark.parquet")
 """The recorded profiles, from the repository's folder."""
 
+EMBEDDED_IN = (DEFAULT, "tpch-replay")
+"""The sources that read them where no path is given."""
+
 
 def embedded() -> Path | None:
     """The recorded profiles, in the current folder or in that of the repository; None if they are in neither."""
@@ -99,7 +109,7 @@ def files_of(traces: Any) -> list[Path]:
 
 def _files(source: str, path: str | None) -> list[Path]:
     if path is None:
-        own = embedded() if source == DEFAULT else None
+        own = embedded() if source in EMBEDDED_IN else None
         return [own] if own is not None else []
     found = matches(path) if is_pattern(path) and not exists(path) else [Path(path)]
     for there in found or [Path(path)]:

@@ -14,8 +14,8 @@ public final class Replay {
      *
      * @param context the application.
      * @param job the stages in an order in which parents come first, separated by ';'. A stage is the numbers of its
-     *     parents and, after ':', how long each of its tasks sleeps, in ms, all separated by ','. The last stage is an
-     *     empty one without tasks of its own: Spark ends a job with one stage, a recorded job may end with several.
+     *     parents and, after ':', how long each of its tasks sleeps, in ms, all separated by ','. No stage may wait for
+     *     nothing but the end: Spark runs what the last stage needs.
      */
     public static void run(JavaSparkContext context, String job) {
         List<ReplayStage> stages = new ArrayList<>();
@@ -30,7 +30,7 @@ public final class Replay {
                 }
                 parents.add(outputs.get(place));
             }
-            stages.add(new ReplayStage(context.sc(), parents, numbers(parts[1])));
+            stages.add(new ReplayStage(context.sc(), stages.size(), parents, numbers(parts[1])));
             outputs.add(null);
         }
         stages.get(stages.size() - 1).count();

@@ -49,11 +49,16 @@ public final class ReplayStage extends RDD<Tuple2<Integer, Integer>> {
         }
     }
 
-    private final long[] milliseconds;
+    /** What the name of a dataset begins with that says which stage of its job it is. */
+    private static final String PLACE = "clearsched.stage=";
 
-    ReplayStage(SparkContext context, List<Dependency<?>> parents, long[] milliseconds) {
+    /** Asked for by the driver alone. */
+    private final transient long[] milliseconds;
+
+    ReplayStage(SparkContext context, int place, List<Dependency<?>> parents, long[] milliseconds) {
         super(context, CollectionConverters.asScala(parents).toSeq(), ClassTag$.MODULE$.apply(Tuple2.class));
         this.milliseconds = milliseconds;
+        setName(PLACE + place);
     }
 
     @Override

@@ -28,14 +28,13 @@ def capped_srpt(p: float, m: float) -> dict[str, Any]:
     share = _share(p)
     cap = {"times": m, **share}
     step = {"if": "otherwise", "of": "job_executor_share", "below": [cap]}
+    below, last = {**step, "then": BELOW, "plus": WITHIN}, {"if": "otherwise", "then": LAST, "plus": WITHIN}
     return {
         "name": NAME,
         "kind": "student",
         "problem": "dag_jobs",
         "none": False,
-        "stage": {
-            "steps": [{**step, "then": BELOW, "plus": WITHIN}, {"if": "otherwise", "then": LAST, "plus": WITHIN}]
-        },
+        "stage": {"steps": [below, last]},
         "limit": {"steps": [step, {"if": "otherwise", "then": 1.0}]},
     }
 

@@ -22,8 +22,7 @@ PR_SET_PDEATHSIG = 1
 HOST = "127.0.0.1"
 
 JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""What all virtual machines are told: a cluster on one machine starts a dozen of them, and should not be busy with its own
-threads."""
+"""What all virtual machines are told: a cluster on one machine starts a dozen, whose own threads must not keep it busy."""
 
 MASTER = ("org.apache.spark.deploy.master.Master", "Starting Spark master")
 WORKER = ("org.apache.spark.deploy.worker.Worker", "Successfully registered")
@@ -131,10 +130,8 @@ def stop(processes: Sequence[subprocess.Popen[bytes]]) -> None:
         _signal(process, signal.SIGTERM)
     until = time.monotonic() + STOP_S
     for process in processes:
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.1, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            pass
         _signal(process, signal.SIGKILL)  # what is left of its group
         process.wait()
 

@@ -41,7 +41,7 @@ def run(asked: Asked, out: Path, say: Callable[[str], None]) -> str:
     """Run, compare, write tables and figures; return the table as text.
 
     Raises:
-        ClearschedError: Java, pyspark or the jar is missing or another one is at work in the folder; an option or a file
+        ClearschedError: Java, pyspark or the jar is missing; another run is at work in the folder; an option or a file
             is wrong; Spark ended early.
     """
     if not asked.replay:

@@ -1,8 +1,8 @@
 """The jobs of an episode as a real Spark replays them: what each of their tasks sleeps.
 
 The jobs are those of the source `tpch-replay`, or of another trace without levels and waves. What a task of an episode
-takes is drawn by the simulator, for the engine too: in both a job's task number i of a stage takes as long, whatever the
-policy.
+takes is drawn by the simulator, for the engine too: in both a job's task number i of a stage takes as long, whatever
+the policy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`clearsched engine spark run`: policies on a real cluster, one application each, and the same jobs in the simulator."""
+"""Policies on a real cluster, one application each, and the same jobs under the same policies in the simulator."""
 
 from __future__ import annotations
 

@@ -69,18 +69,17 @@ def lines(
     return [
         f"{len(episodes)} episodes of {len(results.jobs[episodes[0]])} jobs on a real Spark {facts['spark']} of "
         f"{facts['executors']} executors; tasks: {facts['tasks']}.",
-        "JCT out of Spark's event log. Intervals over episodes, the same ones under every policy. Error: simulated over",
-        "real, less 1; jobs' error: mean and median of its size over single jobs.",
+        "JCT out of Spark's event log. Intervals over episodes, the same ones under every policy. Error: simulated",
+        "over real, less 1; jobs' error: mean and median of its size over single jobs.",
         "",
         *layout(header, body, left=1),
         "",
-        f"Kendall's tau of real and simulated means: {ranked.tau:.2f} over {ranked.pairs} pairs; in another order: {same}.",
-        f"Of the {ranked.shown} pairs whose real difference is beyond doubt the simulator orders {ranked.shown_alike} alike.",
+        f"Kendall's tau of real and simulated means: {ranked.tau:.2f}, {ranked.pairs} pairs; in another order: {same}.",
+        f"Pairs whose real difference is beyond doubt: {ranked.shown}; the simulator orders {ranked.shown_alike} so.",
         f"Largest error of a mean: {100 * worst:.1f} % (Decima's simulator, shared cluster: {100 * AIM:.0f} %).",
-        f"Declared to the simulator, from the calibration's {found.tasks} tasks: {found.task_overhead_ms:.1f} ms a task. "
-        f"Not declared: a stage",
-        f"opens {found.stage_ms:.1f} ms after its parents, a job starts {found.submit_ms:.1f} ms after its submission, "
-        f"a change of job takes {found.change_ms:.1f} ms.",
+        f"Declared to the simulator: {found.task_overhead_ms:.1f} ms a task, of {found.tasks} tasks of the calibration.",
+        f"Not declared: a stage opens {found.stage_ms:.1f} ms after its parents, a job starts {found.submit_ms:.1f} ms",
+        f"after its submission, the first task after a change of job {found.change_ms:.1f} ms later than others.",
         *_attempts(results),
     ]
 

@@ -35,7 +35,7 @@ SOURCES: Registry[Source] = Registry(
             "tpch-replay",
             "TPC-H, replayed",
             f"{_ROOM}.tpch_replay",
-            "recorded jobs with fewer and shorter tasks, for a real Spark whose tasks sleep; embedded, or read from path",
+            "recorded jobs with fewer tasks, for a real Spark whose tasks sleep; embedded, or read from path",
             f"{_SETTINGS}:TpchReplayParams",
         ),
         Source(

@@ -1,8 +1,8 @@
 """Recorded jobs as jobs of sleeping tasks, for a real engine that replays them: the same DAGs, fewer tasks, less work.
 
-A real engine on one machine can't run fifty executor-seconds of processor time a job, but its tasks can sleep them: then
-the engine and the policy are real, and the load is none. Here are the jobs of such a replay as a trace like any other:
-episodes are drawn over it, policies are tuned and fitted on it, and the simulator runs it
+A real engine on one machine can't run fifty executor-seconds of processor time a job, but its tasks can sleep them:
+then the engine and the policy are real, and the load is none. Here are the jobs of such a replay as a trace like any
+other: episodes are drawn over it, policies are tuned and fitted on it, and the simulator runs it
 (docs/engines-spark-runs.md).
 """
 

@@ -27,6 +27,13 @@ FORMATS = Registry(
         Format("lua", "Lua", ".lua", "clearsched.export.lua:write", "a module of Lua 5.3 and newer, or LuaJIT"),
         Format("onnx", "ONNX", ".onnx", "clearsched.export.onnx:write", "a graph; trees as a tree ensemble"),
         Format(
+            "spark",
+            "Spark rules",
+            ".rules.json",
+            "clearsched.export.spark:write",
+            "what the jar clearsched-spark reads",
+        ),
+        Format(
             "json-schema",
             "JSON Schema",
             ".schema.json",

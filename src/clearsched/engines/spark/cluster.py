@@ -22,7 +22,7 @@ PR_SET_PDEATHSIG = 1
 HOST = "127.0.0.1"
 
 JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""What all virtual machines are told: a cluster on one machine starts a dozen, whose own threads must not keep it busy."""
+"""For all virtual machines: a cluster on one machine starts a dozen, whose own threads must not keep it busy."""
 
 MASTER = ("org.apache.spark.deploy.master.Master", "Starting Spark master")
 WORKER = ("org.apache.spark.deploy.worker.Worker", "Successfully registered")

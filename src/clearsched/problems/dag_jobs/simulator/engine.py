@@ -32,6 +32,7 @@ from clearsched.problems.dag_jobs.simulator.candidates import (
     demand,
     in_frontier,
     lower_demand,
+    mark,
     raise_demand,
     saturate,
     select,
@@ -312,7 +313,7 @@ def finish_task(state: State, s: int) -> None:
         scalar[st.ASKED_JOB] = j
     elif not has_promises:
         set_ready(state, st.READY_STAGE, s, 1)
-        scalar[st.TO_DECIDE] = on_stage
+        scalar[st.TO_DECIDE] = 1 if scalar[st.SPARK_OFFERS] == 1 else on_stage
         scalar[st.ROUND_OPEN] = 1
     if job[j, st.STAGES_LEFT] == 0:
         complete_job(state, j)
@@ -337,6 +338,8 @@ def open_children(state: State, s: int) -> bool:
             opened = True
             if stage[child, st.DEMAND] > 0:
                 change_ready(state, stage[s, st.JOB], 1)
+                if state.scalar[st.SPARK_OFFERS] == 1:  # its parents are complete, so they want nothing more
+                    mark(state, child, 1)
     return opened
 
 

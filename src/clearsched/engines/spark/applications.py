@@ -12,6 +12,7 @@ from typing import Any
 
 from clearsched.engines.spark import driver
 from clearsched.engines.spark.cluster import HOST, JVM, environment, last_line, start, stop
+from clearsched.engines.spark.own import FAIR
 from clearsched.engines.spark.replaying import ReplayJob, as_dag, as_text
 from clearsched.engines.spark.requirements import Software
 from clearsched.errors import ClearschedError
@@ -22,9 +23,6 @@ WAIT_S = 120.0
 
 MOVING_DELAY_MS = 0
 """What an executor takes to change jobs, in the eyes of the rules: nothing, as the calibration measures."""
-
-FIFO, FAIR = "fifo", "fair"
-"""Spark's own policies."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +135,7 @@ def _jobs(episode: str, jobs: Sequence[ReplayJob]) -> list[dict[str, Any]]:
         {
             "arrival_ms": job.arrival_ms,
             "name": job_name(episode, number),
+            "pool": f"{number:06}",
             "template": job.template,
             "dag": json.dumps(as_dag(job), separators=(",", ":")),
             "text": as_text(job),

@@ -2,8 +2,8 @@
 
 Started by `applications` as `python -m <this module> PLAN`, a JSON file: `conf` (Spark settings), `executors` (how many
 to wait for), `fair` (whether each job has a pool of its own), `episodes`: a name and jobs of `arrival_ms`, `name`,
-`template`, `dag` (what the jar is told) and `text`, which `replay.Replay` reads. An episode begins when the one before
-it has ended. Lines of standard output that begin with `ANSWER` say how far it is.
+`pool`, `template`, `dag` (what the jar is told) and `text`, which `replay.Replay` reads. An episode begins when the one
+before it has ended. Lines of standard output that begin with `ANSWER` say how far it is.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _replay(context: Any, job: dict[str, Any], fair: bool) -> None:
         context.setLocalProperty(name, job.get(key))
     if fair:
         # Jobs of one pool are FIFO among themselves, so that fair sharing needs a pool for each of them.
-        context.setLocalProperty(POOL, job["name"])
+        context.setLocalProperty(POOL, job.get("pool"))
     context._jvm.org.clearsched.spark.replay.Replay.run(context._jsc, job["text"])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import shutil
 import socket
 import zipfile
 from dataclasses import dataclass
@@ -64,6 +65,17 @@ def find_software(jar: Path = JAR) -> Software:
             f"{jar}: made for Spark {made_for or 'of no version'}, here is {version}; build it again: {BUILD}"
         )
     return Software(home, version, jar.resolve(), MANAGER_FILE in names)
+
+
+def lacking() -> str:
+    """What is not there of Java, its compiler and pyspark, in a line; empty if all is there."""
+    if java_command() is None or shutil.which("javac") is None:
+        return "no Java 17 or later with its compiler javac (Debian: openjdk-17-jdk-headless)"
+    try:
+        spark_home()
+    except ClearschedError as error:
+        return str(error)
+    return ""
 
 
 def spark_home() -> Path:

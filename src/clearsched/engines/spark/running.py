@@ -11,25 +11,23 @@ from typing import Any
 import numpy as np
 
 from clearsched.engines.spark import applications
-from clearsched.engines.spark.applications import FAIR, FIFO, EnginePolicy
+from clearsched.engines.spark.applications import EnginePolicy
 from clearsched.engines.spark.calibration import EPISODE as CALIBRATION
 from clearsched.engines.spark.calibration import Calibration, calibrated, calibration_jobs, pooled
 from clearsched.engines.spark.cluster import running
 from clearsched.engines.spark.comparing import Runs
 from clearsched.engines.spark.measured import MeasuredEpisode, measured_episodes, read_log
+from clearsched.engines.spark.own import own_policy
 from clearsched.engines.spark.replaying import ReplayJob, replay_jobs, with_overhead
 from clearsched.engines.spark.requirements import Software
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.policies import load_policy
-from clearsched.files import digest_json, make_folder, read_json, write_json
+from clearsched.files import digest_file, digest_json, make_folder, read_json, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.policy import Policy
-
-OWN = (FIFO, FAIR)
-"""Spark's own policies, which need no rules."""
 
 DONE = "done.json"
 """What is written beside an event log that is whole: its name, and the digest of the plan that it is of."""
@@ -84,11 +82,7 @@ def policies_of(own: Sequence[str], students: Sequence[Path]) -> list[Given]:
         ClearschedError: a policy is unknown, a file broken, or two have one name.
     """
     problem = find_problem("dag_jobs")
-    found = []
-    for name in own:
-        if name not in OWN:
-            raise ClearschedError(f"{name}: Spark itself has the policies {' and '.join(OWN)}: give others as rules")
-        found.append(Given(name, load_policy(problem, name), None))
+    found = [Given(name, own_policy(name), None) for name in own]
     found += [Given(path.stem, load_policy(problem, path), path) for path in students]
     names = [one.name for one in found]
     for name in names:
@@ -119,14 +113,14 @@ def run(
     jobs = {f"episode-{number}": replay_jobs(instance, episode) for number, episode in enumerate(episodes)}
     plan = {CALIBRATION: calibration_jobs(executors), **jobs}
     engine = [_for_engine(one, software, folder) for one in policies]
-    waiting = [one for one in engine if _done(one, plan, folder / one.name) is None]
+    waiting = [one for one in engine if _done(one, plan, software, folder / one.name) is None]
     if waiting:
         with running(software, executors, make_folder(folder / "cluster"), port) as address:
             for one in waiting:
                 _run_one(software, address, executors, one, plan, folder / one.name, say)
     real, calibrations = {}, {}
     for one in engine:
-        log = _done(one, plan, folder / one.name)
+        log = _done(one, plan, software, folder / one.name)
         assert log is not None
         found = measured_episodes(read_log(log), plan, str(log))
         calibrations[one.name] = calibrated(found.pop(CALIBRATION))
@@ -167,19 +161,22 @@ def _for_engine(one: Given, software: Software, folder: Path) -> EnginePolicy:
     return EnginePolicy(one.name, rules)
 
 
-def _digest(one: EnginePolicy, plan: Mapping[str, Sequence[ReplayJob]]) -> str:
+def _digest(one: EnginePolicy, plan: Mapping[str, Sequence[ReplayJob]], software: Software) -> str:
+    """Of all that the event log depends on."""
     texts = {name: [[job.arrival_ms, applications.as_text(job)] for job in jobs] for name, jobs in plan.items()}
-    rules = None if one.rules is None else read_json(one.rules)
-    return digest_json({"policy": one.name, "rules": rules, "plan": texts})
+    made: dict[str, Any] = {"policy": one.name, "spark": software.version, "plan": texts}
+    if one.rules is not None:
+        made |= {"rules": read_json(one.rules), "jar": digest_file(software.jar)}
+    return digest_json(made)
 
 
-def _done(one: EnginePolicy, plan: Mapping[str, Sequence[ReplayJob]], folder: Path) -> Path | None:
+def _done(one: EnginePolicy, plan: Mapping[str, Sequence[ReplayJob]], software: Software, folder: Path) -> Path | None:
     """The event log of a run of this plan that has ended."""
     if not (folder / DONE).is_file():
         return None
     told: Any = read_json(folder / DONE)
     log = folder / "events" / str(told.get("log"))
-    return log if told.get("plan") == _digest(one, plan) and log.is_file() else None
+    return log if told.get("plan") == _digest(one, plan, software) and log.is_file() else None
 
 
 def _run_one(
@@ -195,4 +192,4 @@ def _run_one(
     log = applications.run(
         software, address, executors, one, plan, folder, lambda episode: say(f"{one.name}: {episode} has ended")
     )
-    write_json(folder / DONE, {"log": log.name, "plan": _digest(one, plan)})
+    write_json(folder / DONE, {"log": log.name, "plan": _digest(one, plan, software)})

@@ -169,7 +169,8 @@ rule paper_claims:
     message:
         "claims of the papers"
     shell:
-        "clearsched paper claims --params {input.params:q} --out {params.folder:q}" " > {log:q} 2>&1"
+        "clearsched paper claims --params {input.params:q} --out {params.folder:q}"
+        " > {log:q} 2>&1"
 
 
 rule paper:

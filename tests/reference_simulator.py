@@ -76,6 +76,7 @@ class ReferenceSimulator:
         self.work_conserving = work_conserving or self.jobs_hold or spark_offers
         self.offer_parked = offer_parked or spark_offers
         self.spark_offers = spark_offers
+        self.ended: list[Stage] = []  # stages that open after the round of the executor whose task was the last
         self.faults = faults or NoFaults()
         self.recovery_ms = recovery_ms
         self.outage_executors, self.outage_from_ms, self.outage_until_ms = outage
@@ -126,7 +127,7 @@ class ReferenceSimulator:
             and stage not in self.selected
             and self.demand(stage) > 0
             and all(self.demand(parent) <= 0 for parent in stage.parents)
-            and (stage.runnable or not self.spark_offers)
+            and (not self.spark_offers or (stage.runnable and stage not in self.ended))
         )
 
     def candidates_of(self, job: Job) -> list[Stage]:
@@ -353,6 +354,9 @@ class ReferenceSimulator:
             if self.k > 0:
                 asked = self.source if self.ready[0].stage is None else None
                 self.decide()
+            for stage in self.ended:
+                stage.job.opened.append(stage)
+            self.ended = []
             if self.work_conserving and kind not in ("job arrives", "executor recovers") and self.candidates():
                 self.offer_global_pool()
             if self.offer_parked and not goes_on:
@@ -432,6 +436,8 @@ class ReferenceSimulator:
         job = stage.job
         stage.finished += 1
         opened = [s for s in job.stages if stage.complete and stage in s.parents and s.runnable]
+        if self.spark_offers:
+            self.ended, opened = opened, []
         job.opened.extend(opened)
         if stage.not_started:
             self.start(executor, stage)

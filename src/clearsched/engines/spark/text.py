@@ -30,7 +30,7 @@ POLICIES_HEADER = (
     *("job_error_mean", "job_error_median", "job_error_p90"),
     *("to_reference_s", "to_reference_low_s", "to_reference_high_s"),
 )
-NAMES = {"fifo": "FIFO (Spark's)", "fair": "FAIR (Spark's)"}
+NAMES = {"fifo": "FIFO of Spark", "fair": "FAIR of Spark"}
 
 
 def shown(policy: str) -> str:

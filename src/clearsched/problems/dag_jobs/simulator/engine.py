@@ -93,6 +93,9 @@ def advance(state: State) -> int:
             if scalar[st.TO_DECIDE] > 0:
                 return DECIDE
             close_round(state)
+        if scalar[st.ENDED_STAGE] != NONE:
+            open_children(state, scalar[st.ENDED_STAGE])
+            scalar[st.ENDED_STAGE] = NONE
         if conserving and offer_pool(state):
             return DECIDE
         if offering and offer_parked(state):
@@ -300,7 +303,10 @@ def finish_task(state: State, s: int) -> None:
     opened = False
     if stage[s, st.RUNNING] == 0:
         job[j, st.STAGES_LEFT] -= 1
-        opened = open_children(state, s)
+        if scalar[st.SPARK_OFFERS] == 1:  # its executor is offered before anybody knows that it is complete
+            scalar[st.ENDED_STAGE] = s if job[j, st.STAGES_LEFT] > 0 else NONE
+        else:
+            opened = open_children(state, s)
     scalar[st.SOURCE_JOB] = j
     has_promises = first_promise(state, s) != NONE
     if has_promises:

@@ -23,7 +23,7 @@ class Semantics:
         outage_executors: executors that are lost in an outage; 0 for none.
         outage_from_ms, outage_until_ms: when it begins, and when those that were lost come back.
         idling: a learned policy may answer `none` and leave executors idle (§5); heuristics always may.
-        spark_offers: as Spark offers executors: each when it is idle, to stages whose parents are complete.
+        spark_offers: as Spark offers executors: each when it is idle, to stages whose parents are known to be complete.
 
     Raises:
         WorkloadError: a negative rate or time, a probability beyond 1, or a factor below 1.

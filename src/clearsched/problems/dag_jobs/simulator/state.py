@@ -122,8 +122,9 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     OFFER_FROM,  # place in `active` of the next job whose pool may be offered after this event; NONE: of none
     ASKED_JOB,  # job whose pool the event itself opened a round on, or NONE
     SPARK_OFFERS,  # 1: idle executors are offered to stages whose parents are complete, and no others (§10)
-) = range(53)
-SCALARS = 53
+    ENDED_STAGE,  # under Spark's offers: complete, but its children open after the round that is open; or NONE
+) = range(54)
+SCALARS = 54
 
 ROUND_KEY = NONE
 
@@ -270,6 +271,7 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: 
     scalar[IDLING] = semantics.idling
     scalar[OFFER_PARKED] = semantics.offer_parked or semantics.spark_offers
     scalar[SPARK_OFFERS] = semantics.spark_offers
+    scalar[ENDED_STAGE] = NONE
     scalar[OFFER_FROM] = scalar[ASKED_JOB] = NONE
     scalar[FAULTS] = semantics.has_faults
     scalar[STRAGGLER_THRESHOLD] = round(semantics.straggler_probability * 2**32)

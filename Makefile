@@ -79,6 +79,11 @@ bench: install  ## time the simulator: a table, and scaling curves in results/be
 	@python benchmarks/table.py $(if $(PROFILES),--profiles $(PROFILES))
 	@python benchmarks/scaling.py $(if $(PROFILES),--profiles $(PROFILES))
 
+.PHONY: spark-jar
+spark-jar: install  ## build engines/spark/build/clearsched-spark.jar against the pyspark there is (JDK 17, extra `spark`)
+	@$(PIP_INSTALL) '.[spark]'
+	@engines/spark/build.sh
+
 .PHONY: fuzz kill
 FUZZ_SECONDS ?= 600
 KILLS ?= 20

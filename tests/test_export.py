@@ -41,6 +41,7 @@ from clearsched.problems.problem import NONE
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.students import ranking
 from clearsched.students.settings import RankingParams
+from spark_jar import HOME, JAVA, build, check
 from stages import stage_params
 from toys import micro_trace
 
@@ -344,6 +345,25 @@ def test_java_answers_as_the_simulator(
     assert answered(found) == logged.answers
 
 
+@pytest.fixture(scope="module")
+def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not JAVA or not HOME:
+        pytest.skip("no Java compiler `javac`, or no pyspark")
+    return build(tmp_path_factory.mktemp("jar"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_spark_jar_answers_as_the_simulator(
+    name: str, files: dict[str, Path], logs: dict[str, tuple[ScoredPolicy, Logged]], tmp_path: Path, jar: Path
+) -> None:
+    """On logged decisions the candidate and the limit, on the test vectors the rules that spoke as well."""
+    policy, logged = logs[name]
+    rules, vectors = export(files[name], "spark", tmp_path / f"{name}.json")
+    found = check(jar, rules, text=posed(policy, logged, own_columns(policy, rules)))
+    assert answered(found) == logged.answers
+    assert check(jar, rules, vectors) == "200 decisions, all as the simulator answers\n"
+
+
 LUA_DRIVER = """
 local rules = dofile("NAME.lua")
 while true do
@@ -463,7 +483,10 @@ def test_the_file_tells_where_it_comes_from(tmp_path: Path) -> None:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     for name, entry in FORMATS.items():
         if entry.vectors and name != "onnx":
-            text = " ".join(export(path, name)[0].read_text("utf-8").split())
+            text = export(path, name)[0].read_text("utf-8")
+            if name == "spark":  # the lines stand in lists
+                text = " ".join([*json.loads(text)["header"], *re.findall(r"\"(.*)\",?$", text, re.MULTILINE)])
+            text = " ".join(text.split())
             for told in (
                 f"From: stay_and_move.json, sha256 {digest}",
                 "trace c7633a1b78ddbcb8",

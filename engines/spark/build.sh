@@ -17,7 +17,7 @@ else
   jars=$(python -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))' 2> /dev/null)/jars \
     || stop "no pyspark: pip install 'clearsched[spark]', or set SPARK_HOME"
 fi
-core=$(find "$jars" -maxdepth 1 -name 'spark-core_*.jar' -print -quit 2> /dev/null)
+core=$(find "$jars" -maxdepth 1 -name 'spark-core_*.jar' -print -quit 2> /dev/null) || true
 [ -n "$core" ] || stop "$jars: no spark-core_*.jar there: SPARK_HOME must be the folder of a Spark 4"
 version=$(basename "$core" .jar | sed 's/^spark-core_[0-9.]*-//')
 minor=$(echo "$version" | grep -oE '^[0-9]+\.[0-9]+') || stop "$core: its name tells no version"

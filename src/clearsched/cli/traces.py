@@ -144,6 +144,21 @@ def convert(path: Profiles, out: OutFile) -> None:
     typer.echo(str(out))
 
 
+@app.command("profiles")
+def by_template(
+    path: Profiles,
+    out: OutFile,
+    moving_delay: Annotated[
+        float | None, typer.Option(min=0, max=3600, help="What a move costs in the eyes of the rules, s.")
+    ] = None,
+) -> None:
+    """Write the stages of each template for a running engine: tasks, mean durations, parents."""
+    from clearsched.problems.dag_jobs.traces.by_template import write_templates
+
+    count = write_templates(path, out, moving_delay)
+    typer.echo(f"{out}: {count} templates")
+
+
 @app.command()
 def figures(
     path: Profiles,

@@ -101,7 +101,7 @@ def write(source: Source) -> bytes:
         "student": source.path.name,
         "sha256": hashlib.sha256(source.path.read_bytes()).hexdigest(),
         "problem": problem.name,
-        "header": source.header(),
+        "header": [*source.header(), "", *source.features()],
         "question": program.question,
         "idle": program.idle,
         "unit": program.unit,

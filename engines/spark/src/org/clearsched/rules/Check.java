@@ -16,6 +16,7 @@ import java.util.StringTokenizer;
  *
  * <p>Without vectors it answers decisions on standard input, a line each with candidate and limit: a line of "none
  * allowed, most, candidates", then a line for each candidate: the least limit and its features.
+ * `Check --quantities` prints what features may be computed of.
  */
 public final class Check {
     private final Program program;
@@ -28,6 +29,10 @@ public final class Check {
         if (words.length < 1 || words.length > 2) {
             System.err.println("usage: Check RULES [VECTORS]");
             System.exit(2);
+        }
+        if (words[0].equals("--quantities")) {
+            System.out.println(String.join("\n", Quantities.NAMES));
+            return;
         }
         try {
             Check check = new Check(ProgramReader.read(Path.of(words[0]), Quantities.NAMES));

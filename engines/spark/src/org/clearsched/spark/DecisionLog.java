@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A line of JSON for each decision, in the words of the project's decision log (docs/decisions.md).
  *
- * <p>Lines are made and written by a thread of its own, so that the scheduler never waits for a disk. Should the disk not
- * keep up, memory is what gives; a file that can no longer be written is given up with one line.
+ * <p>Lines are made and written by a thread of its own, so that the scheduler never waits for a disk. Should the disk
+ * not keep up, memory is what gives; a file that can no longer be written is given up with one line.
  */
 final class DecisionLog implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DecisionLog.class);
@@ -64,8 +64,32 @@ final class DecisionLog implements AutoCloseable {
         thread.start();
     }
 
-    void add(Line line) {
-        lines.add(line);
+    /** Takes down a decision; what may still change is copied. */
+    void add(
+            long number,
+            Rows rows,
+            Rows.Moment moment,
+            boolean noneAllowed,
+            Feature[] features,
+            Decision decision,
+            int given) {
+        Candidate[] candidates = new Candidate[rows.features.length];
+        for (int i = 0; i < candidates.length; i++) {
+            StageState stage = rows.stages.get(i);
+            candidates[i] =
+                    new Candidate(stage.id, stage.job.number, stage.job.key, stage.job.template, rows.features[i]);
+        }
+        lines.add(new Line(
+                number,
+                moment.nowMs() / 1000.0,
+                moment.source() == null ? null : moment.source().key,
+                moment.toDecide(),
+                noneAllowed,
+                moment.executors(),
+                candidates,
+                features,
+                decision,
+                given));
     }
 
     @Override

@@ -42,6 +42,8 @@ final class Engine implements AutoCloseable {
     private final RulesFile file;
     private volatile Program program;
     private volatile boolean fifo;
+    /** Whether jobs may hold what FIFO gave them. */
+    private boolean afterFifo;
     private Plan plan;
     private long nowMs;
 
@@ -104,7 +106,8 @@ final class Engine implements AutoCloseable {
             fifo = true;
             counters.fifo = true;
             counters.takeOvers.incrementAndGet();
-            LOG.warn("clearsched: FIFO takes over until rules are loaded anew: {}", e.getMessage() == null ? e : e.getMessage());
+            Object told = e.getMessage() == null ? e : e.getMessage();
+            LOG.warn("clearsched: FIFO takes over until rules are loaded anew: {}", told);
             LOG.debug("clearsched: the fault", e);
         }
     }
@@ -142,6 +145,10 @@ final class Engine implements AutoCloseable {
             if (schedulable instanceof TaskSetManager manager) {
                 jobs.adopt(manager, nowMs); // after a fault there may be some that nobody has told of
             }
+        }
+        if (afterFifo) {
+            jobs.look().forEach(job -> job.ceiling = Math.max(job.ceiling, job.running));
+            afterFifo = false;
         }
         Plan found = planner.plan(program, free, nowMs);
         counters.plans.incrementAndGet();
@@ -209,8 +216,9 @@ final class Engine implements AutoCloseable {
                 }
             }
             offered.keySet().forEach(slots::park);
-            boolean others = !all && plan.leavesDemand && slots.idle().keySet().stream().anyMatch(e -> !offered.containsKey(e));
-            again[0] = (refused && plan.leavesDemand) || others;
+            // Spark offers the executor whose task ended; the rules would ask about all that are idle.
+            boolean others = !all && slots.idle().keySet().stream().anyMatch(id -> !offered.containsKey(id));
+            again[0] = plan.leavesDemand && (refused || others);
             plan = null;
         });
         return again[0];
@@ -219,6 +227,7 @@ final class Engine implements AutoCloseable {
     private void loaded(Program found) {
         synchronized (this) {
             program = found;
+            afterFifo |= fifo;
             fifo = false;
             counters.fifo = false;
             counters.rules = found.title() + ": " + found.source();
@@ -237,26 +246,9 @@ final class Engine implements AutoCloseable {
         if (decision.candidate() == Decision.NONE) {
             counters.nones.incrementAndGet();
         }
-        if (log == null) {
-            return;
+        if (log != null) {
+            log.add(number, rows, moment, noneAllowed, program.features(), decision, given);
         }
-        DecisionLog.Candidate[] candidates = new DecisionLog.Candidate[rows.features.length];
-        for (int i = 0; i < candidates.length; i++) {
-            StageState stage = rows.stages.get(i);
-            candidates[i] = new DecisionLog.Candidate(
-                    stage.id, stage.job.number, stage.job.key, stage.job.template, rows.features[i]);
-        }
-        log.add(new DecisionLog.Line(
-                number,
-                nowMs / 1000.0,
-                moment.source() == null ? null : moment.source().key,
-                moment.toDecide(),
-                noneAllowed,
-                moment.executors(),
-                candidates,
-                program.features(),
-                decision,
-                given));
     }
 
     @Override

@@ -8,7 +8,7 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
-/** What the listener bus tells: durations of tasks, and ends. It comes late, so nothing that must be exact hangs on it. */
+/** What the listener bus tells: durations of tasks, and ends. It comes late: nothing that must be exact hangs on it. */
 final class Events extends SparkListener {
     private final Engine engine;
 
@@ -34,7 +34,7 @@ final class Events extends SparkListener {
         String name = event.getClass().getSimpleName();
         if (name.equals("SparkListenerSQLExecutionStart")) {
             long id = ((SparkListenerSQLExecutionStart) event).executionId();
-            engine.guarded(() -> engine.jobs.executionStarted(id, engine.clock()));
+            engine.guarded(() -> engine.jobs.executionStarted(id));
         } else if (name.equals("SparkListenerSQLExecutionEnd")) {
             long id = ((SparkListenerSQLExecutionEnd) event).executionId();
             engine.guarded(() -> engine.jobs.executionEnded(id));

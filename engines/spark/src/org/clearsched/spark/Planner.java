@@ -8,8 +8,8 @@ import org.clearsched.rules.Decision;
 import org.clearsched.rules.Program;
 
 /**
- * The rounds of an offer, as in docs/simulator.md §5: an executor goes on in its stage without a question; the other idle
- * ones are decided on, those of each job for themselves, jobs in order of arrival, and those of nobody last.
+ * The rounds of an offer, as in docs/simulator.md §5: an executor goes on in its stage without a question; the other
+ * idle ones are decided on, those of each job for themselves, jobs in order of arrival, and those of nobody last.
  */
 final class Planner {
     /** Who wants to know of a decision. */

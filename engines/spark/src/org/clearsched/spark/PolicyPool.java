@@ -19,9 +19,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * A pool of Spark's in which the rules say whose turn it is: the root of {@link RuleTaskScheduler}, and by itself the
  * light form, which any application adds with any cluster manager: {@link #install}.
  *
- * <p>The light form is asked for an order once an offer and is not told what is offered. The order is that of the rules;
- * a stage that comes first takes as many slots as it likes, so limits are approximate, and which executor was last whose
- * is known from events, which come late.
+ * <p>The light form is asked for an order once an offer and is not told what is offered. The order is that of the
+ * rules; a stage that comes first takes as many slots as it likes, so limits are approximate, and which executor was
+ * last whose is known from events, which come late.
  */
 public final class PolicyPool extends Pool {
     private final Engine engine;

@@ -54,9 +54,9 @@ final class Profiles {
      */
     static Dag told(String text) throws RulesException {
         try {
-            return Dag.of(MAPPER.readTree(text), Jobs.DAG);
+            return Dag.of(MAPPER.readTree(text), Shapes.DAG);
         } catch (JsonProcessingException e) {
-            throw new RulesException(Jobs.DAG + ": no JSON: " + e.getOriginalMessage(), e);
+            throw new RulesException(Shapes.DAG + ": no JSON: " + e.getOriginalMessage(), e);
         }
     }
 

@@ -8,8 +8,8 @@ import org.clearsched.rules.Feature;
 import org.clearsched.rules.Quantities;
 
 /**
- * The candidates of a decision and their features, by the definitions of the simulator: by job in order of arrival, then
- * by their place in the job.
+ * The candidates of a decision and their features, by the definitions of the simulator: by job in order of arrival,
+ * then by their place in the job.
  */
 final class Rows {
     /** Added to a job's work left where shares are computed: a job about to end still counts. */
@@ -24,7 +24,13 @@ final class Rows {
 
     /** What a decision is about. */
     record Moment(
-            List<JobState> jobs, JobState source, int toDecide, int executors, int idle, double nowMs, double movingMs) {
+            List<JobState> jobs,
+            JobState source,
+            int toDecide,
+            int executors,
+            int idle,
+            double nowMs,
+            double movingMs) {
     }
 
     Rows(Moment moment, Feature[] asked, long clockMs) {

@@ -10,7 +10,7 @@ final class StageState {
 
     final JobState job;
     /** Its place in the job. */
-    final int index;
+    int index;
     /** Spark's number of it; a stage that only the profile knows has none yet. */
     int id = UNSEEN;
     int numTasks;

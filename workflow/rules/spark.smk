@@ -1,5 +1,5 @@
 # Policies on a real Spark of this machine, held against the simulator: `snakemake spark`, asked for by name alone. Its
-# scenario is scenarios/spark.yaml, see SPARK in params.smk; what it needs beside Python is in docs/engines-spark-runs.md.
+# scenario is scenarios/spark.yaml, see SPARK in common.smk; what it needs beside Python is in docs/engines-spark-runs.md.
 
 from clearsched.engines.spark.requirements import lacking
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -120,7 +121,7 @@ def _wait(daemons: Sequence[tuple[subprocess.Popen[bytes], str, Path]]) -> None:
 def last_line(log: Path) -> str:
     """The last line that a process said of an error, else the last of all."""
     lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if "Exception" in line or "ERROR" in line or "clearsched" in line]
+    telling = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line) or " ERROR " in line]
     return (telling or lines or ["no message"])[-1]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,9 @@ from clearsched.engines.spark.replaying import ReplayJob, replay_jobs, with_over
 from clearsched.engines.spark.requirements import Software
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.policies import load_policy
-from clearsched.files import digest_file, digest_json, make_folder, read_json, write_json
+from clearsched.export.source import read_source
+from clearsched.export.spark import write as spark_rules
+from clearsched.files import digest_file, digest_json, make_folder, read_json, write_bytes, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
@@ -157,7 +158,8 @@ def _for_engine(one: Given, software: Software, folder: Path) -> EnginePolicy:
     if not software.rules:
         raise ClearschedError(f"{software.jar}: has no cluster manager for rules; build it again: make spark-jar")
     rules = make_folder(folder / one.name) / "rules.json"
-    importlib.import_module("clearsched.export").export(one.student, "spark", rules)
+    # As `clearsched export` writes them, without test vectors.
+    write_bytes(rules, spark_rules(read_source(one.student, "Spark rules", rules)))
     return EnginePolicy(one.name, rules)
 
 

@@ -73,7 +73,7 @@ def _origin(asked: Asked, results: Results, facts: dict[str, Any]) -> dict[str, 
     files |= {path.stem: path for path in asked.students}
     settings = {"policies": list(results.real), "split": asked.split, "episodes": asked.episodes}
     return facts | {
-        "declared": {"task_overhead_ms": results.calibration.task_overhead_ms, "moving_delay_ms": 0},
+        "declared": {name: {"task_overhead_ms": one.task_overhead_ms} for name, one in results.calibrations.items()},
         "calibration": results.calibration.to_json(),
         "calibrations": {name: found.to_json() for name, found in results.calibrations.items()},
         "provenance": provenance(settings, files),

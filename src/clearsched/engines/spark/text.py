@@ -77,11 +77,15 @@ def lines(
         f"Kendall's tau of real and simulated means: {ranked.tau:.2f}, {ranked.pairs} pairs; in another order: {same}.",
         f"Pairs whose real difference is beyond doubt: {ranked.shown}; the simulator orders {ranked.shown_alike} so.",
         f"Largest error of a mean: {100 * worst:.1f} % (Decima's simulator, shared cluster: {100 * AIM:.0f} %).",
-        f"Declared to the simulator: {found.task_overhead_ms:.1f} ms a task, of {found.tasks} in the calibration.",
+        f"Declared to the simulator, by each policy's calibration: {_overheads(results)} ms a task.",
         f"Not declared: a stage opens {found.stage_ms:.1f} ms after its parents, a job starts {found.submit_ms:.1f} ms",
         f"after its submission, the first task after a change of job {found.change_ms:.1f} ms later than others.",
         *_attempts(results),
     ]
+
+
+def _overheads(results: Results) -> str:
+    return ", ".join(f"{shown(name)} {found.task_overhead_ms:.1f}" for name, found in results.calibrations.items())
 
 
 def _attempts(results: Results) -> list[str]:

@@ -61,9 +61,8 @@ def find_software(jar: Path = JAR) -> Software:
         raise ClearschedError(f"{jar}: does not hold {REPLAY_CLASS}; build it again: {BUILD}")
     made_for = told.partition("spark=")[2].strip()
     if minor(made_for) != minor(version):
-        raise ClearschedError(
-            f"{jar}: made for Spark {made_for or 'of no version'}, here is {version}; build it again: {BUILD}"
-        )
+        told = f"made for Spark {made_for}" if made_for else "does not say which Spark it is for"
+        raise ClearschedError(f"{jar}: {told}, here is {version}; build it again: {BUILD}")
     return Software(home, version, jar.resolve(), MANAGER_FILE in names)
 
 

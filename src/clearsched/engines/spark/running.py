@@ -127,9 +127,9 @@ def run(
         calibrations[one.name] = calibrated(found.pop(CALIBRATION))
         real[one.name] = found
     simulated = {}
-    for one in policies:  # each with its own calibration: what else the machine does changes from one to the next
-        declared = declared_instance(instance, calibrations[one.name])
-        simulated[one.name] = tuple(result.jct_s for result in one.simulated.run(declared, episodes))
+    for policy in policies:  # with its own calibration: what else the machine does changes from one to the next
+        declared = declared_instance(instance, calibrations[policy.name])
+        simulated[policy.name] = tuple(result.jct_s for result in policy.simulated.run(declared, episodes))
     return Results(jobs, real, simulated, pooled(list(calibrations.values())), calibrations)
 
 

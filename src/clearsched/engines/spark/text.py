@@ -75,7 +75,7 @@ def lines(
         *layout(header, body, left=1),
         "",
         f"Kendall's tau of real and simulated means: {ranked.tau:.2f}, {ranked.pairs} pairs; in another order: {same}.",
-        f"Pairs whose real difference has an interval without 0: {ranked.shown}, {ranked.shown_alike} in the same order.",
+        f"Pairs whose real difference has an interval without 0: {ranked.shown}, of them {ranked.shown_alike} alike.",
         f"Largest error of a mean: {100 * worst:.1f} % (Decima's simulator, shared cluster: {100 * AIM:.0f} %).",
         f"Declared to the simulator, by each policy's calibration: {_overheads(results)} ms a task.",
         f"Not declared: a stage opens {found.stage_ms:.1f} ms after its parents, a job starts {found.submit_ms:.1f} ms",

@@ -32,13 +32,6 @@ SOURCES: Registry[Source] = Registry(
             f"{_SETTINGS}:TpchSparkParams",
         ),
         Source(
-            "tpch-replay",
-            "TPC-H, replayed",
-            f"{_ROOM}.tpch_replay",
-            "recorded jobs with fewer tasks, for a real Spark whose tasks sleep; embedded, or read from path",
-            f"{_SETTINGS}:TpchReplayParams",
-        ),
-        Source(
             "tpch-decima",
             "TPC-H of Decima",
             f"{_ROOM}.tpch_decima",
@@ -72,6 +65,13 @@ SOURCES: Registry[Source] = Registry(
             f"{_ROOM}.synthetic",
             "random DAGs of a chosen shape with heavy-tailed work, generated",
             f"{_SETTINGS}:SyntheticParams",
+        ),
+        Source(
+            "tpch-replay",
+            "TPC-H, replayed",
+            f"{_ROOM}.tpch_replay",
+            "recorded jobs with fewer tasks, for a real Spark whose tasks sleep; embedded, or read from path",
+            f"{_SETTINGS}:TpchReplayParams",
         ),
     ),
 )

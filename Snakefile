@@ -28,6 +28,11 @@ if PAPER:
     include: "workflow/rules/paper.smk"
 
 
+if SPARK:
+
+    include: "workflow/rules/spark.smk"
+
+
 report: "workflow/report/workflow.rst"
 
 

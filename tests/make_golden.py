@@ -129,9 +129,9 @@ EPISODES = {
 
 
 def told_rules(rules: Semantics) -> dict[str, Any]:
-    """The rules of an episode as its file has them: `offer_parked` only where it is on, `UNTOLD` never."""
+    """The rules of an episode as its file has them: the later corrections only where they are on, `UNTOLD` never."""
     told = asdict(rules)
-    left_out = {*UNTOLD, *(() if rules.offer_parked else ("offer_parked",))}
+    left_out = {*UNTOLD, *(name for name in ("offer_parked", "spark_offers") if not told[name])}
     return {name: value for name, value in told.items() if name not in left_out}
 
 

@@ -32,8 +32,8 @@ class ReferenceSimulator:
         policy: is given the simulator and answers (stage, requested executors) or None.
         durations: how the random choices of §2 are made.
         levels: the executor-count levels of the trace, ascending.
-        work_conserving, right_interpolation, spark_fifo, offer_parked: corrections of §10. `spark_fifo` holds for a
-            policy that has the attribute `is_fifo`, and it is then up to that policy too.
+        work_conserving, right_interpolation, spark_fifo, offer_parked, spark_offers: corrections of §10. `spark_fifo`
+            holds for a policy that has the attribute `is_fifo`, and it is then up to that policy too.
         faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
             `executor_fails` is told of the job that loses one, and of a job that was promised one that will not come.
 
@@ -60,6 +60,7 @@ class ReferenceSimulator:
         right_interpolation: bool = False,
         spark_fifo: bool = False,
         offer_parked: bool = False,
+        spark_offers: bool = False,
         faults: Faults | None = None,
         recovery_ms: int = 10_000,
         outage: tuple[int, int, int] = (0, 0, 0),
@@ -72,8 +73,10 @@ class ReferenceSimulator:
         self.levels = list(levels)
         self.right_interpolation = right_interpolation
         self.jobs_hold = spark_fifo and getattr(policy, "is_fifo", False)
-        self.work_conserving = work_conserving or self.jobs_hold
-        self.offer_parked = offer_parked
+        self.work_conserving = work_conserving or self.jobs_hold or spark_offers
+        self.offer_parked = offer_parked or spark_offers
+        self.spark_offers = spark_offers
+        self.ended: list[Stage] = []  # stages that open after the round of the executor whose task was the last
         self.faults = faults or NoFaults()
         self.recovery_ms = recovery_ms
         self.outage_executors, self.outage_from_ms, self.outage_until_ms = outage
@@ -124,6 +127,7 @@ class ReferenceSimulator:
             and stage not in self.selected
             and self.demand(stage) > 0
             and all(self.demand(parent) <= 0 for parent in stage.parents)
+            and (not self.spark_offers or (stage.runnable and stage not in self.ended))
         )
 
     def candidates_of(self, job: Job) -> list[Stage]:
@@ -350,6 +354,9 @@ class ReferenceSimulator:
             if self.k > 0:
                 asked = self.source if self.ready[0].stage is None else None
                 self.decide()
+            for stage in self.ended:
+                stage.job.opened.append(stage)
+            self.ended = []
             if self.work_conserving and kind not in ("job arrives", "executor recovers") and self.candidates():
                 self.offer_global_pool()
             if self.offer_parked and not goes_on:
@@ -386,7 +393,8 @@ class ReferenceSimulator:
     def offer_pools_of_jobs(self, asked: Job | None) -> None:
         """The rounds of the correction `offer_parked` (§10): all jobs but the one whose pool was asked already."""
         for job in list(self.active):
-            if job is not asked and self.is_stalled(job):
+            anywhere = self.spark_offers and job.pool and self.candidates()
+            if job is not asked and (self.is_stalled(job) or anywhere):
                 self.open_round(job.pool, job)
                 self.decide()
 
@@ -428,6 +436,8 @@ class ReferenceSimulator:
         job = stage.job
         stage.finished += 1
         opened = [s for s in job.stages if stage.complete and stage in s.parents and s.runnable]
+        if self.spark_offers:
+            self.ended, opened = opened, []
         job.opened.extend(opened)
         if stage.not_started:
             self.start(executor, stage)
@@ -442,7 +452,8 @@ class ReferenceSimulator:
             self.ready = [executor]
             self.dispatch()
         else:
-            self.open_round([executor], job, sum(e.stage is stage for e in self.executors))
+            on_stage = sum(e.stage is stage for e in self.executors)
+            self.open_round([executor], job, 1 if self.spark_offers else on_stage)
         if job.completion_ms is None and all(s.complete for s in job.stages):
             self.complete(job)
 

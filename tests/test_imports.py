@@ -51,6 +51,7 @@ FLOORS = (
     ("clearsched.export",),
     ("clearsched.serving",),
     ("clearsched.figures",),
+    ("clearsched.engines",),
     ("clearsched.edge_cases",),
     ("clearsched.pareto",),
     ("clearsched.paper",),

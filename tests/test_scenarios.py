@@ -36,6 +36,8 @@ def test_every_scenario_fits_the_control_of_its_rule_list(path: Path) -> None:
     students = scenario(path.stem).students
     if path.stem == "changing-load":  # for benchmarks/switch.py, which fits its own
         return
+    if path.stem == "spark":  # for runs on a real Spark, of which each policy takes six minutes
+        return
     assert fitted(students) == (*students.names, "rules_from_nothing")
     unrefined = students.model_copy(update={"refine": students.refine.model_copy(update={"rounds": 0})})
     assert fitted(unrefined) == students.names, "where nothing is refined a control says nothing"

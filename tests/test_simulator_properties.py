@@ -28,7 +28,7 @@ Instance = tuple[Trace, Workload, int]
 """A trace, an episode over it, the warm-up delay in ms."""
 
 
-CORRECTIONS = ("work_conserving", "right_interpolation", "spark_fifo", "offer_parked")
+CORRECTIONS = ("work_conserving", "right_interpolation", "spark_fifo", "offer_parked", "spark_offers")
 
 
 @st.composite

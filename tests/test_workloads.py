@@ -197,7 +197,11 @@ def test_default_workloads_are_what_they_were(tmp_path: Path, arrivals: str) -> 
         "warmup_delay_ms": 1000,
         "mean_interarrival_ms": 2369.5486631016042 if arrivals == "poisson" else 0.0,
         "durations": "sampled",
-        "semantics": {name: value for name, value in asdict(Semantics()).items() if not name.startswith("outage_")},
+        "semantics": {
+            name: value
+            for name, value in asdict(Semantics()).items()
+            if not name.startswith("outage_") and name != "spark_offers"
+        },
         "seed": 1,
         "trace": digest_file(trace),
         "objective": "jct_s",

@@ -137,6 +137,7 @@ def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay
         right_interpolation=rules.right_interpolation,
         spark_fifo=rules.spark_fifo,
         offer_parked=rules.offer_parked,
+        spark_offers=rules.spark_offers,
         faults=HashedFaults(
             workload.seed, rules.failures_per_hour, rules.straggler_probability, rules.straggler_slowdown
         ),

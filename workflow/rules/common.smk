@@ -99,3 +99,7 @@ def settings_of(stage):
 
 OWN = Path("params.yaml")
 LAYERS = [or_exit(read_yaml, path) for path in [OWN] if path.is_file()]
+# Runs on a real Spark have a scenario of their own; what the user gives lies on top of it.
+SPARK = any(word == "spark" or word.startswith("engine_spark_") or "results/spark/" in word for word in sys.argv[1:])
+if SPARK:
+    LAYERS.append(or_exit(read_yaml, Path("scenarios/spark.yaml")))

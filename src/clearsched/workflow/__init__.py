@@ -103,6 +103,8 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         return code_of(["clearsched.pareto:compare", *_of(problem, *RUNS)])
     if rule == "edge_cases_compare":
         return code_of(["clearsched.edge_cases:compare", *_of(problem, "measures", "heuristics")])
+    if rule == "engine_spark_capped_srpt":
+        return code_of(["clearsched.engines.spark.capped_srpt:write", *_of(problem, "heuristics")])
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
     networks = [entry.module for entry in problem.published.values()]
     entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics, *networks]
@@ -137,6 +139,7 @@ _COMMANDS = {
     "evaluation": "clearsched.evaluation:run",
     "edge_cases": "clearsched.edge_cases:run",
     "report": "clearsched.report:collect",
+    "engine": "clearsched.engines.spark.command:run",
 }
 
 

@@ -66,6 +66,13 @@ SOURCES: Registry[Source] = Registry(
             "random DAGs of a chosen shape with heavy-tailed work, generated",
             f"{_SETTINGS}:SyntheticParams",
         ),
+        Source(
+            "tpch-replay",
+            "TPC-H, replayed",
+            f"{_ROOM}.tpch_replay",
+            "recorded jobs with fewer tasks, for a real Spark whose tasks sleep; embedded, or read from path",
+            f"{_SETTINGS}:TpchReplayParams",
+        ),
     ),
 )
 
@@ -79,6 +86,9 @@ def section_of(source: str) -> str:
 
 EMBEDDED = Path("data/tpch-spark.parquet")
 """The recorded profiles, from the repository's folder."""
+
+EMBEDDED_IN = (DEFAULT, "tpch-replay")
+"""The sources that read them where no path is given."""
 
 
 def embedded() -> Path | None:
@@ -99,7 +109,7 @@ def files_of(traces: Any) -> list[Path]:
 
 def _files(source: str, path: str | None) -> list[Path]:
     if path is None:
-        own = embedded() if source == DEFAULT else None
+        own = embedded() if source in EMBEDDED_IN else None
         return [own] if own is not None else []
     found = matches(path) if is_pattern(path) and not exists(path) else [Path(path)]
     for there in found or [Path(path)]:

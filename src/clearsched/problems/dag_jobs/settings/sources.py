@@ -19,6 +19,21 @@ class TpchSparkParams(Section):
     )
 
 
+class TpchReplayParams(Section):
+    """Source tpch-replay: recorded jobs as jobs of sleeping tasks, for a real Spark (docs/engines-spark-runs.md)."""
+
+    sizes: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(
+        ("5g", "10g", "20g"), description="input sizes that jobs are drawn from; empty: as in tpch_spark"
+    )
+    tasks: float = Field(
+        0.1,
+        gt=0,
+        le=1,
+        description="share of its tasks that a stage keeps, at least one; each takes as much longer as there are fewer",
+    )
+    seconds: float = Field(0.2, gt=0, le=1000, description="how many times their executor time the jobs have")
+
+
 class SparkEventlogParams(Section):
     """Source spark-eventlog: the event logs of a Spark cluster."""
 

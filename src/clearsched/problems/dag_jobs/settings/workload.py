@@ -34,6 +34,11 @@ class CorrectionsParams(Section):
     offer_parked: bool = Field(
         False, description="offer executors that are parked in a job again while a stage of that job is ready and waits"
     )
+    spark_offers: bool = Field(
+        False,
+        description="offers as in Spark: an executor is decided on when it is idle, not ahead of time, and only stages "
+        "whose parents are complete can have it",
+    )
 
 
 class FaultsParams(Section):

@@ -5,7 +5,7 @@ demand changes (beside the hot path of engine.py, which calls `saturate` itself)
 unmark the stage and its children. Invariants at any time, over the stages of active jobs:
 
     UNSATURATED = number of parents with demand > 0
-    CANDIDATE = 1 if and only if demand > 0, UNSATURATED = 0 and SELECTED = 0
+    CANDIDATE = 1 if and only if demand > 0, UNSATURATED = 0 and SELECTED = 0 (and WAITING = 0 under Spark's offers)
     HAS_DEMAND, READY, NUM_CANDIDATES of a job and JOBS_WITH_DEMAND, TOTAL_CANDIDATES count these.
 """
 
@@ -35,6 +35,13 @@ def is_complete(stage: np.ndarray, s: int) -> bool:
 def in_frontier(stage: np.ndarray, s: int) -> bool:
     """All parents of stage s are complete and it has tasks not started."""
     return stage[s, st.WAITING] == 0 and stage[s, st.UNSTARTED] > 0
+
+
+@inlined
+def is_offered(state: State, s: int) -> bool:
+    """The parents of stage s let it be a candidate: all saturated, or under Spark's offers (§10) complete."""
+    waits = state.scalar[st.SPARK_OFFERS] == 1 and state.stage[s, st.WAITING] > 0
+    return state.stage[s, st.UNSATURATED] == 0 and not waits
 
 
 @inlined
@@ -69,7 +76,7 @@ def saturate(state: State, s: int) -> None:
     for i in range(profiles.child_start[g], profiles.child_start[g + 1]):
         child = job[j, st.BASE] + profiles.children[i]
         stage[child, st.UNSATURATED] -= 1
-        if stage[child, st.UNSATURATED] == 0 and stage[child, st.DEMAND] > 0 and stage[child, st.SELECTED] == 0:
+        if is_offered(state, child) and stage[child, st.DEMAND] > 0 and stage[child, st.SELECTED] == 0:
             mark(state, child, 1)
 
 
@@ -78,7 +85,7 @@ def unsaturate(state: State, s: int) -> None:
     """The demand of stage s has risen above 0: it may be a candidate, and its children are not."""
     scalar, stage, job, profiles = state.scalar, state.stage, state.job, state.profiles
     j, g = stage[s, st.JOB], stage[s, st.PROFILE_STAGE]
-    if stage[s, st.UNSATURATED] == 0 and stage[s, st.SELECTED] == 0:
+    if is_offered(state, s) and stage[s, st.SELECTED] == 0:
         mark(state, s, 1)
     if stage[s, st.WAITING] == 0:
         change_ready(state, j, 1)
@@ -116,7 +123,7 @@ def forget_selected(state: State) -> None:
     for i in range(state.scalar[st.NUM_SELECTED]):
         s = selected[i]
         stage[s, st.SELECTED] = 0
-        if stage[s, st.DEMAND] > 0 and stage[s, st.UNSATURATED] == 0:
+        if stage[s, st.DEMAND] > 0 and is_offered(state, s):
             mark(state, s, 1)
     state.scalar[st.NUM_SELECTED] = 0
 

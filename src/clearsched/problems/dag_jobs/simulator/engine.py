@@ -32,6 +32,7 @@ from clearsched.problems.dag_jobs.simulator.candidates import (
     demand,
     in_frontier,
     lower_demand,
+    mark,
     raise_demand,
     saturate,
     select,
@@ -92,6 +93,9 @@ def advance(state: State) -> int:
             if scalar[st.TO_DECIDE] > 0:
                 return DECIDE
             close_round(state)
+        if scalar[st.ENDED_STAGE] != NONE:
+            open_children(state, scalar[st.ENDED_STAGE])
+            scalar[st.ENDED_STAGE] = NONE
         if conserving and offer_pool(state):
             return DECIDE
         if offering and offer_parked(state):
@@ -299,7 +303,10 @@ def finish_task(state: State, s: int) -> None:
     opened = False
     if stage[s, st.RUNNING] == 0:
         job[j, st.STAGES_LEFT] -= 1
-        opened = open_children(state, s)
+        if scalar[st.SPARK_OFFERS] == 1:  # its executor is offered before anybody knows that it is complete
+            scalar[st.ENDED_STAGE] = s if job[j, st.STAGES_LEFT] > 0 else NONE
+        else:
+            opened = open_children(state, s)
     scalar[st.SOURCE_JOB] = j
     has_promises = first_promise(state, s) != NONE
     if has_promises:
@@ -312,7 +319,7 @@ def finish_task(state: State, s: int) -> None:
         scalar[st.ASKED_JOB] = j
     elif not has_promises:
         set_ready(state, st.READY_STAGE, s, 1)
-        scalar[st.TO_DECIDE] = on_stage
+        scalar[st.TO_DECIDE] = 1 if scalar[st.SPARK_OFFERS] == 1 else on_stage
         scalar[st.ROUND_OPEN] = 1
     if job[j, st.STAGES_LEFT] == 0:
         complete_job(state, j)
@@ -337,6 +344,8 @@ def open_children(state: State, s: int) -> bool:
             opened = True
             if stage[child, st.DEMAND] > 0:
                 change_ready(state, stage[s, st.JOB], 1)
+                if state.scalar[st.SPARK_OFFERS] == 1:  # its parents are complete, so they want nothing more
+                    mark(state, child, 1)
     return opened
 
 

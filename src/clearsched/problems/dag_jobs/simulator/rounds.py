@@ -54,14 +54,18 @@ def begin_event(state: State) -> None:
 
 @compiled
 def offer_parked(state: State) -> bool:
-    """Under its rule (§10), open a round on the pool of the next job that has a ready stage waiting, once an event."""
+    """Under its rule (§10), open a round on the pool of the next job that has a ready stage waiting, once an event.
+
+    Under Spark's offers a ready stage of any job will do.
+    """
     scalar, job = state.scalar, state.job
     first = scalar[st.OFFER_FROM]
     if first == NONE:
         return False
     for i in range(first, scalar[st.NUM_ACTIVE]):
         j = state.active[i]
-        if job[j, st.POOL] > 0 and job[j, st.READY] > 0 and j != scalar[st.ASKED_JOB]:
+        wanted = job[j, st.READY] > 0 or (scalar[st.SPARK_OFFERS] == 1 and scalar[st.TOTAL_CANDIDATES] > 0)
+        if job[j, st.POOL] > 0 and wanted and j != scalar[st.ASKED_JOB]:
             scalar[st.OFFER_FROM] = i + 1
             open_round_of_pool(state, j)
             return True

@@ -23,6 +23,7 @@ class Semantics:
         outage_executors: executors that are lost in an outage; 0 for none.
         outage_from_ms, outage_until_ms: when it begins, and when those that were lost come back.
         idling: a learned policy may answer `none` and leave executors idle (§5); heuristics always may.
+        spark_offers: as Spark offers executors: each when it is idle, to stages whose parents are known to be complete.
 
     Raises:
         WorkloadError: a negative rate or time, a probability beyond 1, or a factor below 1.
@@ -40,6 +41,7 @@ class Semantics:
     outage_executors: int = 0
     outage_from_ms: int = 0
     outage_until_ms: int = 0
+    spark_offers: bool = False
 
     def __post_init__(self) -> None:
         bounds = {

@@ -121,8 +121,10 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     OFFER_PARKED,  # 1: executors parked in a job are offered again while a stage of it is ready (§10)
     OFFER_FROM,  # place in `active` of the next job whose pool may be offered after this event; NONE: of none
     ASKED_JOB,  # job whose pool the event itself opened a round on, or NONE
-) = range(52)
-SCALARS = 52
+    SPARK_OFFERS,  # 1: idle executors are offered to stages whose parents are complete, and no others (§10)
+    ENDED_STAGE,  # under Spark's offers: complete, but its children open after the round that is open; or NONE
+) = range(54)
+SCALARS = 54
 
 ROUND_KEY = NONE
 
@@ -264,10 +266,12 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: 
     scalar[MEAN_DURATIONS] = mean_durations
     scalar[RECORD_TASKS] = len(state.task_log) > 0
     scalar[RECORD_DECISIONS] = len(state.decision_log) > 0
-    scalar[WORK_CONSERVING] = semantics.work_conserving
+    scalar[WORK_CONSERVING] = semantics.work_conserving or semantics.spark_offers
     scalar[SPARK_FIFO] = semantics.spark_fifo
     scalar[IDLING] = semantics.idling
-    scalar[OFFER_PARKED] = semantics.offer_parked
+    scalar[OFFER_PARKED] = semantics.offer_parked or semantics.spark_offers
+    scalar[SPARK_OFFERS] = semantics.spark_offers
+    scalar[ENDED_STAGE] = NONE
     scalar[OFFER_FROM] = scalar[ASKED_JOB] = NONE
     scalar[FAULTS] = semantics.has_faults
     scalar[STRAGGLER_THRESHOLD] = round(semantics.straggler_probability * 2**32)

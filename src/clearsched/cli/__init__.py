@@ -17,6 +17,7 @@ from clearsched.cli import (
     decisions,
     doctor,
     edge_cases,
+    engine,
     evaluation,
     export,
     figures,
@@ -66,6 +67,7 @@ for module in (
     paper,
     report,
     shipped,
+    engine,
 ):
     app.add_typer(module.app)
 

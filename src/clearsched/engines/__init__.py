@@ -1,0 +1,1 @@
+"""Real engines that run under a policy: what they did is held against what the simulator said."""

@@ -14,6 +14,9 @@ from clearsched.errors import ClearschedError
 PATIENCE_S = 60.0
 """For which a command may take to answer."""
 
+DONE = ("No error", "Job has already finished")
+"""What Slurm says of parts of an array to which an update does not matter."""
+
 RUNNING = ("R", "S")
 """States of a task that holds a core."""
 
@@ -89,7 +92,7 @@ class Slurm:
     def update(self, array: int, settings: Sequence[str]) -> str:
         """Change a pending array job; why Slurm refused it, or nothing."""
         answer = call(["scontrol", "update", f"JobId={array}", *settings])
-        return said(answer) if answer.returncode else ""
+        return refusal_of(answer.returncode, answer.stdout + answer.stderr)
 
     def release(self, array: int) -> str:
         """Let a held array job go; why Slurm refused it, or nothing."""
@@ -104,6 +107,17 @@ class Slurm:
     def submits_by_lua(self) -> bool:
         """Whether a job_submit.lua is loaded."""
         return bool(re.search(r"^JobSubmitPlugins\s*=.*\blua\b", call(["scontrol", "show", "config"]).stdout, re.M))
+
+
+def refusal_of(code: int, text: str) -> str:
+    """Why `scontrol` refused an update; nothing where it did it.
+
+    Of an array it tells each part of which it did not change all, and its exit code is 1, also where the part that is
+    pending was changed: "12_3-5: No error".
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if not line.endswith(DONE)]
+    return (told[-1][:300] if told else "" if lines else f"exit code {code}") if code else ""
 
 
 def read_queue(text: str) -> list[Queued]:

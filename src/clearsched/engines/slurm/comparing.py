@@ -20,12 +20,12 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.statistics import bootstrap_mean, bootstrap_ratio, generator
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
-from clearsched.problems.declarations import Choice
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import load_profiles
+from clearsched.problems.declarations import Choice
 from clearsched.problems.policy import heuristic
 from clearsched.scorers.patches import STAY_IDLE, Patch
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
@@ -260,7 +260,10 @@ def table(
             for each in range(setting.sequences)
         ]
         whole = kendalltau([real[name].mean() for name in policies], [sim[name].mean() for name in policies]).statistic
-        lines += ["", f"order of the policies, Kendall's tau: of the means {whole:.2f}, by sequence {np.mean(taus):.2f}"]
+        lines += [
+            "",
+            f"order of the policies, Kendall's tau: of the means {whole:.2f}, by sequence {np.mean(taus):.2f}",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -281,4 +284,6 @@ def _row(
     each = np.abs(jobs / np.concatenate([np.asarray(own) for own in simulated[name]]) - 1)
     told = f"{mean.mean:6.1f} ({mean.low:.1f} to {mean.high:.1f})"
     than = "" if name == first else f"{ratio.mean:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
-    return f"{name:12} {told:>22} {than:>24} {sim[name].mean():10.1f} {100 * apart:+11.1f}% {100 * np.median(each):10.1f}%"
+    return (
+        f"{name:12} {told:>22} {than:>24} {sim[name].mean():10.1f} {100 * apart:+11.1f}% {100 * np.median(each):10.1f}%"
+    )

@@ -199,7 +199,9 @@ class Cluster:
         stages = self.jobs[stage.facts.job]
         parents = {each.facts.stage: each.facts.parents for each in stages}
         below = levels_below(parents)
-        paths = longest_work(parents, {each.facts.stage: 1000 * each.facts.task_s * each.facts.tasks for each in stages})
+        paths = longest_work(
+            parents, {each.facts.stage: 1000 * each.facts.task_s * each.facts.tasks for each in stages}
+        )
 
         def place(each: Queued) -> tuple[bool, int, int]:
             return not self.is_ready(each), -below[each.facts.stage], each.facts.stage

@@ -137,7 +137,9 @@ def read_job(path: Path) -> DagJob:
         raise ClearschedError(f"{path}: name: letters, digits, _ . - expected, at most 64, not {name!r}")
     if not isinstance(stages, list) or not 1 <= len(stages) <= MOST_STAGES:
         raise ClearschedError(f"{path}: stages: a list of 1 to {MOST_STAGES} stages expected")
-    return DagJob(name, tuple(_stage(entry, number, f"{path}: stages[{number}]") for number, entry in enumerate(stages)))
+    return DagJob(
+        name, tuple(_stage(entry, number, f"{path}: stages[{number}]") for number, entry in enumerate(stages))
+    )
 
 
 def _stage(entry: Any, number: int, where: str) -> Stage:

@@ -24,7 +24,7 @@ class Plan:
     Attributes:
         order: arrays with tasks to start, the best first.
         rules: what spoke for each.
-        idle: those of them that are to wait: the student answers "none", or the limit of their job is used up.
+        idle: those of them that are to wait: the student answers "none".
         throttles: cores that an array may hold at once; `NO_LIMIT`: as many as there are.
     """
 
@@ -94,7 +94,12 @@ class Planner:
             chosen.add(stage.id)
 
     def _throttle(self, cluster: Cluster, ordered: Sequence[Queued], shares: dict[int, float], plan: Plan) -> None:
-        """Divide the limit of each job over its stages, in their order; what they hold or are granted, they keep."""
+        """Divide the limit of each job over its stages, in their order; what they hold or are granted, they keep.
+
+        A stage for which nothing is left comes after all others, and may hold one core: as in the simulator no core is
+        left idle for a limit.
+        """
+        beyond = set()
         for job in cluster.jobs:
             own = [stage for stage in ordered if stage.facts.job == job]
             if not own:
@@ -106,7 +111,8 @@ class Planner:
                 most = stage.running + cluster.granted[stage.id] + more
                 plan.throttles[stage.id] = NO_LIMIT if most >= stage.running + stage.pending else max(most, 1)
                 if most == 0:
-                    plan.idle.add(stage.id)
+                    beyond.add(stage.id)
+        plan.order.sort(key=lambda array: array in beyond)
 
     def _limit(self, share: float, least: int) -> int:
         """Cores that a job may hold."""

@@ -103,7 +103,7 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of jobs, arrivals and durations.")] = 1,
 ) -> None:
-    """Replay recorded jobs on Slurm: its own order, and the student's static, live and limited; against the simulator."""
+    """Replay recorded jobs on Slurm, in its own order and the student's, static and live; against the simulator."""
     from clearsched.engines.slurm.comparing import POLICIES, Setting, compare
     from clearsched.errors import ClearschedError
 

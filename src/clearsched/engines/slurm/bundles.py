@@ -18,7 +18,7 @@ from clearsched.problems.dag_jobs.traces.trace import Trace, make_trace
 from clearsched.problems.policy import CompiledPolicy
 
 LEVEL = 1
-"""The one parallelism level of a bundled trace: a task lasts as long whoever runs beside it, as one that sleeps does."""
+"""The one level of a bundled trace: a task that sleeps lasts as long, however many run beside it."""
 
 
 def bundled(trace: Trace, tasks: int, slower: float) -> Trace:

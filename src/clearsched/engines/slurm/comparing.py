@@ -142,7 +142,7 @@ def without_limits(policy: ScoredPolicy) -> ScoredPolicy:
 
 
 TOTALS = {"job_work_left_s": "job_work_total_s"}
-"""What a feature was when the job was submitted, where that is another feature. The static form is simulated with it."""
+"""What a feature was when the job was submitted, where that is another one: the static form is simulated with it."""
 
 
 def frozen(policy: ScoredPolicy) -> ScoredPolicy:
@@ -250,7 +250,8 @@ def table(
     lines = [
         f"{setting.sequences} sequences of {setting.jobs} jobs; mean JCT in s with its 95 % interval",
         "",
-        f"{'policy':12} {'Slurm':>22} {'relative to ' + first:>24} {'simulator':>10} {'differs by':>12} {'job by job':>11}",
+        f"{'policy':12} {'Slurm':>22} {'relative to ' + first:>24} {'simulator':>10}"
+        f" {'differs by':>12} {'job by job':>11}",
     ]
     for name in policies:
         lines.append(_row(name, real, sim, runs, simulated, first, setting.seed))

@@ -62,7 +62,7 @@ def _code(name: str) -> CodeType:
 
 
 def used_features(policy: ScoredPolicy, level: bool = True) -> list[str]:
-    """The features that a policy asks for, patches included, in the order of the columns; without `level` of the rank."""
+    """The features that a policy asks for, patches included, by column; without `level` those of the rank alone."""
     choices = [policy.rank, *([policy.level] if level and policy.level else [])]
     names = {name for choice in choices for name in policy.scorers[choice.name].used}
     for patch in policy.patches:

@@ -19,8 +19,8 @@ JobSubmitPlugins=lua in slurm.conf. A stage that `clearsched engine slurm submit
 its comment; its score becomes its priority, which nothing changes afterwards. Limits need the state of the cluster:
 `clearsched engine slurm obey` sets them. Other jobs are left as they are."""
 
-PRIORITY = """-- A score as a priority: the value of the rule, {apart:g} apart, in the high bits, ties in 23 bits below. Higher scores never
--- get a lower one; scores that differ by less than some millionths may get the same.
+PRIORITY = """-- A score as a priority: the value of the rule, {apart:g} apart, in the high bits, ties in 23 bits
+-- below. A higher score never gets a lower one; scores that differ by less than some millionths may get the same.
 local function priority_of(score, place)
     local value = math.floor(score / {apart:g} + 0.5)
     local rest = score - value * {apart:g}

@@ -71,9 +71,9 @@ class Planner:
         return plan
 
     def _grant(self, cluster: Cluster, idle: set[int]) -> None:
-        """Give the free cores away as the simulator's rounds do (docs/simulator.md §5): who is chosen gets one at least.
+        """Give the free cores away as the simulator's rounds do (docs/simulator.md §5).
 
-        So no core is left idle for a limit while a stage could use it.
+        Who is chosen gets one at least: no core is left idle for a limit while a stage could use it.
         """
         chosen: set[int] = set()
         while cluster.free > 0:

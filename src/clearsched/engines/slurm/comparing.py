@@ -12,7 +12,7 @@ import numpy as np
 
 from clearsched.engines.slurm.bundles import compiled_bundles, drawn_durations
 from clearsched.engines.slurm.client import Slurm
-from clearsched.engines.slurm.features import check_at_submission, used_features
+from clearsched.engines.slurm.features import check_at_submission, static_features
 from clearsched.engines.slurm.obeying import Keeper
 from clearsched.engines.slurm.planning import Planner
 from clearsched.engines.slurm.replaying import Ran, prepared, replay
@@ -33,7 +33,7 @@ from clearsched.scorers.scorer import Scorer, read_scorer
 from clearsched.temporary import temporary_folder
 
 FIFO, STATIC, LIVE, LIMITED = POLICIES = ("fifo", "static", "live", "live_limits")
-"""Slurm's own order; the rank at submission; the rank, live; rank and limits, live."""
+"""Slurm's own order; the rank at submission; from there on the rank, live; rank and limits, live."""
 
 RULES = Semantics(work_conserving=True, offer_parked=True)
 """Of the simulator: as in Slurm, a core that runs nothing is offered after every event."""
@@ -198,7 +198,8 @@ def _run(
     if name in (LIVE, LIMITED):
         planner = Planner(policy, cores, limits=name == LIMITED)
         keeper = Keeper(slurm, planner, _say, changes.append)
-    static = used_features(policy, level=False) if name == STATIC else ()
+    # Live ranks begin where the static ones are, until the loop has seen a stage.
+    static = static_features(policy) if name != FIFO and slurm.submits_by_lua() else []
     with temporary_folder(path.resolve()) as folder:
         jobs = prepared(profiles, episode, drawn_durations(profiles, episode, fifo), folder)
         arrival_s = (np.asarray(episode.arrival_ms) / 1000).tolist()

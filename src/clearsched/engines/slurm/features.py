@@ -236,6 +236,15 @@ def check_at_submission(policy: ScoredPolicy) -> None:
             )
 
 
+def static_features(policy: ScoredPolicy) -> list[str]:
+    """What a job_submit.lua of the policy asks for; nothing where it can have none."""
+    try:
+        check_at_submission(policy)
+    except ClearschedError:
+        return []
+    return used_features(policy, level=False)
+
+
 def at_submission(stage_of: Sequence[Queued], names: Sequence[str], cores: int) -> list[dict[str, float]]:
     """Features of the stages of one job as it is submitted, alone in an empty cluster, by name."""
     cluster = Cluster(stage_of, cores, stage_of[0].facts.arrived)

@@ -9,12 +9,19 @@ import numpy as np
 
 from clearsched.engines.slurm.client import Queued
 from clearsched.engines.slurm.features import Cluster, check_policy, used_features
+from clearsched.engines.slurm.jobs import StageFacts
 from clearsched.export.vectors import rule_of
 from clearsched.problems.problem import level_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
 
 NO_LIMIT = 0
 """As Slurm has it: a throttle of 0 is none."""
+
+
+TWO_STAGES = [
+    Queued(1, StageFacts("a", 0, (), 2, 1.0, 0.0, 2.0), pending=2),
+    Queued(2, StageFacts("b", 0, (), 1, 1.0, 0.5, 1.0), pending=1),
+]
 
 
 @dataclass
@@ -46,6 +53,7 @@ class Planner:
         self.policy, self.cores, self.limits = policy, cores, limits
         self._names = used_features(policy, limits)
         self._scores = policy.scoring()
+        self.plan(TWO_STAGES, 1.0)  # compiles what scores: the first look at a queue should not wait for it
 
     def plan(self, queue: Sequence[Queued], now: float) -> Plan:
         """What the queue should have at a time, seconds of Unix time."""

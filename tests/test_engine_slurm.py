@@ -56,7 +56,7 @@ def policy(folder: Path, *arguments: Any, **more: Any) -> ScoredPolicy:
 def queued(array: int, job: str, number: int, parents: tuple[int, ...] = (), **more: Any) -> Queued:
     """A stage of ten tasks of 2 s."""
     facts = StageFacts(job, number, parents, 10, 2.0, {"a": 100.0, "b": 101.0}[job], {"a": 40.0, "b": 20.0}[job])
-    return Queued(array, facts, **more)
+    return Queued(array, facts, **{"priority": 1_000_000, **more})
 
 
 def flat(tasks: int, durations_ms: list[int], parents: Sequence[int] = ()) -> dict[str, Any]:
@@ -118,7 +118,8 @@ def test_features_agree_with_the_simulator() -> None:
 @pytest.mark.parametrize("name", ["job_is_source", "job_move_s"])
 def test_what_slurm_cannot_know_is_refused_by_name(tmp_path: Path, name: str) -> None:
     rules = [{"if": f"{name} >= 1", "then": 2.0}, *OTHERWISE]
-    for found in (policy(tmp_path, {"rules": rules}), policy(tmp_path, None, {"rules": rules})):
+    limits = [{"if": f"{name} >= 1", "then": 0.5}, *OTHERWISE]
+    for found in (policy(tmp_path, {"rules": rules}), policy(tmp_path, None, {"rules": limits})):
         with pytest.raises(ClearschedError, match=f"{name}: Slurm cannot know it"):
             check_policy(found)
     kept = policy(tmp_path, patches=[{"when": "always", "do": "keep_local"}])

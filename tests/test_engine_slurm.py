@@ -161,7 +161,7 @@ def test_none_holds_a_stage_unless_nothing_else_goes_on(tmp_path: Path) -> None:
         tmp_path, {"rules": [{"if": "job_work_left_s < 25", "then": 1.0}, {"if": "otherwise", "then": -1.0}]}, none=True
     )
     assert Planner(never, 16).plan(two_jobs(), 103.0).idle == {1}
-    alone = [queued(1, "a", 0, pending=10)]
+    alone = [queued(1, "a", 0, pending=13)]
     assert Planner(never, 16).plan(alone, 103.0).idle == set()
     assert Planner(never, 16).plan([*alone, queued(3, "b", 0, running=1)], 103.0).idle == {1}
 

@@ -7,6 +7,8 @@ simulator runs too: both know the same jobs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from clearsched.engines.slurm.jobs import DagJob, Stage
@@ -60,7 +62,7 @@ def drawn_durations(profiles: Profiles, episode: Workload, fifo: CompiledPolicy)
     return found
 
 
-def job_of(profiles: Profiles, profile: int, name: str, commands: list[tuple[str, ...]]) -> DagJob:
+def job_of(profiles: Profiles, profile: int, name: str, commands: Sequence[tuple[str, ...]]) -> DagJob:
     """A profile as a job for Slurm; a command for each stage.
 
     Raises:

@@ -84,6 +84,13 @@ spark-jar: install  ## build engines/spark/build/clearsched-spark.jar against th
 	@$(PIP_INSTALL) '.[spark]'
 	@engines/spark/build.sh
 
+.PHONY: slurm
+slurm: install  ## the tiny workflow on a Slurm of this machine (root, Debian's packages: engines/slurm/cluster.sh)
+	@$(PIP_INSTALL) '.[slurm]'
+	@engines/slurm/cluster.sh up
+	@snakemake --workflow-profile workflow/profiles/slurm --configfile tests/config/tiny.yaml; code=$$?; \
+		engines/slurm/cluster.sh down; exit $$code
+
 .PHONY: fuzz kill
 FUZZ_SECONDS ?= 600
 KILLS ?= 20
@@ -103,7 +110,7 @@ clean-all: clean  ## delete the environment and all caches too
 
 constraints:  ## pin every package anew, in a fresh environment: constraints.txt
 	$(PYTHON) -m venv --clear $(VENV)-pins
-	$(VENV)-pins/bin/pip install --quiet --disable-pip-version-check --editable '.[contract,dev,docs,onnx,spark]'
+	$(VENV)-pins/bin/pip install --quiet --disable-pip-version-check --editable '.[contract,dask,dev,docs,onnx,slurm,spark]'
 	@head -n 2 constraints.txt > constraints.txt.new
 	@# A local version such as +cpu names the build that this machine got; the pin holds for any.
 	$(VENV)-pins/bin/pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' >> constraints.txt.new

@@ -27,6 +27,7 @@ from clearsched.problems import DEFAULT, PROBLEMS, find_problem
 from clearsched.students.kinds import STUDENTS
 from clearsched.workflow import caption, code_of_rule
 from clearsched.workflow.dvc import dvc_yaml
+from one_machine_slurm import slurm
 
 REPOSITORY = Path(__file__).parents[1]
 TINY = REPOSITORY / "tests/config/tiny.yaml"
@@ -399,6 +400,51 @@ def test_an_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
     assert "workloads.parquet" in failed.stdout + failed.stderr
     assert not (folder / "results/tiny/teacher/teacher.safetensors").exists()
     assert tuned.stat().st_mtime_ns == before
+
+
+@pytest.mark.workflow
+def test_a_slurm_cluster_gives_the_same_bytes(finished: Path, tmp_path: Path) -> None:
+    """Nine Slurm jobs, the rules of a group together; all files but the times that rules took."""
+    pytest.importorskip("snakemake_executor_plugin_slurm", reason="extra slurm: snakemake-executor-plugin-slurm")
+    profile = ("--workflow-profile", str(REPOSITORY / "workflow/profiles/slurm"))
+    with slurm():
+        answer = snakemake(workplace(tmp_path), *profile)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert (answer.stdout + answer.stderr).count("has been submitted with SLURM jobid") == 9
+    made, same = (
+        {path.relative_to(folder): path for path in sorted((folder / "results").rglob("*")) if path.is_file()}
+        for folder in (tmp_path, finished)
+    )
+    assert {path for path in same if path.parts[1] != "report.html"} <= set(made) | {Path("results/report.html")}
+    for path, file in made.items():
+        if not {"benchmarks", "logs"} & set(path.parts):
+            assert file.read_bytes() == same[path].read_bytes(), path
+
+
+def test_every_rule_tells_what_a_cluster_asks_for() -> None:
+    """Memory, time and a group, unless it runs where Snakemake does."""
+    for file in sorted((REPOSITORY / "workflow/rules").glob("*.smk")):
+        for rule in re.split(r"^ *rule\b", file.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+            name = rule.split(":")[0].strip() or rule.split('f"')[1].split('"')[0]
+            if "localrule: True" not in rule:
+                for directive in ("group:", "threads:", "mem_mb=", "runtime="):
+                    assert directive in rule, f"{file.name}: {name}: no {directive}"
+
+
+@pytest.mark.parametrize("profile", ["slurm", "kubernetes"])
+def test_a_profile_of_a_cluster_reruns_what_the_default_one_does(profile: str) -> None:
+    """It is read in the place of the default one; a job may take what the largest rule asks for."""
+    own, default = (
+        yaml.safe_load((REPOSITORY / f"workflow/profiles/{name}/config.yaml").read_text("utf-8"))
+        for name in (profile, "default")
+    )
+    assert default.items() <= own.items()
+    asked = [
+        int(number)
+        for file in (REPOSITORY / "workflow/rules").glob("*.smk")
+        for number in re.findall(r"mem_mb=(\d+)", file.read_text("utf-8"))
+    ]
+    assert own["resources"] == [f"mem_mb={max(asked)}"]
 
 
 @pytest.mark.workflow

@@ -24,7 +24,7 @@ from packaging.version import InvalidVersion, Version
 
 PINS = Path(__file__).parents[1] / "constraints.txt"
 ROOT = "clearsched"
-EXTRAS = ("contract", "dev", "docs", "live", "onnx", "optimum", "rl", "serve", "spark")
+EXTRAS = ("contract", "dask", "dev", "docs", "live", "onnx", "optimum", "rl", "serve", "slurm", "spark")
 UNKNOWN = "not told"
 LONGEST = 60
 """Characters of a licence; a longer entry is the text of one."""

@@ -14,6 +14,7 @@ from clearsched.errors import ClearschedError
 from clearsched.paper import targets
 from clearsched.paper.bases import scenarios_of
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
+from clearsched.parallel import SWITCH, variable
 from clearsched.problems import find_problem
 from clearsched.students.kinds import fitted
 from clearsched.students.sizes import fronts
@@ -40,7 +41,7 @@ def or_exit(check, *arguments):
 # gives an episode to a thread; its results do not depend on their number. Snakemake sets OMP_NUM_THREADS to them. Nor
 # must sums depend on the processor: see clearsched.arithmetic.
 ARITHMETIC = " ".join(f"{name}={shlex.quote(value)}" for name, value in or_exit(variables, os.environ).items())
-shell.prefix(
+PREFIX = (
     f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
     " NUMBA_NUM_THREADS=$OMP_NUM_THREADS"
     f" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0 {ARITHMETIC}; "

@@ -16,6 +16,8 @@ rule decisions_log:
         "<logs>/decisions_log.log",
     benchmark:
         "<benchmarks>/decisions_log.tsv"
+    group:
+        "decisions"
     threads: 2
     resources:
         mem_mb=2000,

@@ -28,6 +28,8 @@ for CASE in dict.fromkeys(case for cases in CASES.values() for case in cases):
             f"<logs>/edge_cases_run_{CASE}.log",
         benchmark:
             f"<benchmarks>/edge_cases_run_{CASE}.tsv"
+        group:
+            "edge_cases"
         threads: 2
         resources:
             mem_mb=2000,
@@ -81,6 +83,8 @@ rule edge_cases_compare:
         "<logs>/edge_cases_compare.log",
     benchmark:
         "<benchmarks>/edge_cases_compare.tsv"
+    group:
+        "edge_cases_compare"
     threads: 1
     resources:
         mem_mb=1000,

@@ -30,6 +30,8 @@ rule evaluation_run:
         "<logs>/evaluation_run.log",
     benchmark:
         "<benchmarks>/evaluation_run.tsv"
+    group:
+        "evaluation"
     threads: 2
     resources:
         mem_mb=2000,

@@ -33,6 +33,8 @@ for FIGURE, ENTRY in {name: entry for figures in FIGURES.values() for name, entr
             f"<logs>/figures_draw_{FIGURE}.log",
         benchmark:
             f"<benchmarks>/figures_draw_{FIGURE}.tsv"
+        group:
+            "report"
         threads: 1
         resources:
             mem_mb=1000,
@@ -75,6 +77,8 @@ if MANY:
             "results/figures/logs/figures_compare.log",
         benchmark:
             "results/figures/benchmarks/figures_compare.tsv"
+        group:
+            "report"
         threads: 1
         resources:
             mem_mb=1000,

@@ -14,6 +14,8 @@ rule heuristics_tune:
         "<logs>/heuristics_tune.log",
     benchmark:
         "<benchmarks>/heuristics_tune.tsv"
+    group:
+        "data"
     threads: 2
     resources:
         mem_mb=1000,

@@ -33,6 +33,8 @@ rule paper_episodes:
         "<benchmarks>/paper_episodes_{experiment}.tsv"
     wildcard_constraints:
         experiment="|".join(map(re.escape, EXPERIMENTS)),
+    group:
+        "paper_episodes"
     threads: 1
     resources:
         mem_mb=4000,
@@ -63,6 +65,8 @@ rule paper_fidelity:
         "<logs>/paper_fidelity.log",
     benchmark:
         "<benchmarks>/paper_fidelity.tsv"
+    group:
+        "paper_fidelity"
     threads: 1
     resources:
         mem_mb=2000,
@@ -92,6 +96,8 @@ rule paper_latency:
         "<logs>/paper_latency.log",
     benchmark:
         "<benchmarks>/paper_latency.tsv"
+    group:
+        "paper_latency"
     threads: 1
     resources:
         mem_mb=2000,
@@ -128,6 +134,8 @@ for PAPER_FIGURE, PAPER_ENTRY in PAPER_FIGURES.items():
             f"results/paper/logs/{PAPER_FIGURE}.log",
         benchmark:
             f"results/paper/benchmarks/{PAPER_FIGURE}.tsv"
+        group:
+            "paper"
         threads: 1
         resources:
             mem_mb=1000,
@@ -160,6 +168,8 @@ rule paper_claims:
         "results/paper/logs/claims.log",
     benchmark:
         "results/paper/benchmarks/claims.tsv"
+    group:
+        "paper"
     threads: 1
     resources:
         mem_mb=500,

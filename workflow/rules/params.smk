@@ -20,6 +20,8 @@ if PAPER:
     SCENARIOS = or_exit(scenarios_of, next(iter(SCENARIOS.values())))
 PARAMS = next(iter(SCENARIOS.values()))
 PROBLEM = find_problem(PARAMS.problem)
+# Where episodes run changes no result: it is neither a param nor an input of any rule.
+shell.prefix(f"export {SWITCH}={shlex.quote(variable(PARAMS.parallel))}; {PREFIX}")
 MANY = len(SCENARIOS) > 1
 
 # A single scenario has its name in all paths; of several, the name is a wildcard.

@@ -21,6 +21,8 @@ rule report_collect:
         "<logs>/report_collect.log",
     benchmark:
         "<benchmarks>/report_collect.tsv"
+    group:
+        "report"
     threads: 1
     resources:
         mem_mb=2000,
@@ -53,6 +55,8 @@ rule report_build:
         "results/report/logs/report_build.log",
     benchmark:
         "results/report/benchmarks/report_build.tsv"
+    group:
+        "report"
     threads: 1
     resources:
         mem_mb=1000,

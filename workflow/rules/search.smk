@@ -27,6 +27,8 @@ for FAMILY in FAMILIES:
             f"<logs>/search_run_{FAMILY}.log",
         benchmark:
             f"<benchmarks>/search_run_{FAMILY}.tsv"
+        group:
+            "search"
         threads: 2
         resources:
             mem_mb=1000,

@@ -31,6 +31,8 @@ for STUDENT in STUDENTS:
             f"<logs>/students_fit_{STUDENT}.log",
         benchmark:
             f"<benchmarks>/students_fit_{STUDENT}.tsv"
+        group:
+            f"students_{STUDENT}"
         threads: 2
         resources:
             mem_mb=4000,

@@ -25,6 +25,8 @@ for FRONT, SIZE in SIZED:
             f"<logs>/students_pareto_fit_{FRONT.name}_{SIZE}.log",
         benchmark:
             f"<benchmarks>/students_pareto_fit_{FRONT.name}_{SIZE}.tsv"
+        group:
+            "students_pareto"
         threads: 2
         resources:
             mem_mb=4000,
@@ -68,6 +70,8 @@ rule students_pareto_compare:
         "<logs>/students_pareto_compare.log",
     benchmark:
         "<benchmarks>/students_pareto_compare.tsv"
+    group:
+        "students_pareto_compare"
     threads: 2
     resources:
         mem_mb=2000,

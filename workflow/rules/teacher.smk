@@ -22,6 +22,8 @@ rule teacher_train:
         "<logs>/teacher_train_{training_seed}.log",
     benchmark:
         "<benchmarks>/teacher_train_{training_seed}.tsv"
+    group:
+        "training"
     threads: 1
     resources:
         mem_mb=4000,
@@ -53,6 +55,8 @@ rule teacher_choose:
         "<logs>/teacher_choose.log",
     benchmark:
         "<benchmarks>/teacher_choose.tsv"
+    group:
+        "decisions"
     threads: 1
     resources:
         mem_mb=1000,

@@ -14,6 +14,8 @@ rule traces_build:
         "<logs>/traces_build.log",
     benchmark:
         "<benchmarks>/traces_build.tsv"
+    group:
+        "data"
     threads: 1
     resources:
         mem_mb=1000,
@@ -35,6 +37,8 @@ rule traces_workloads:
         "<logs>/traces_workloads.log",
     benchmark:
         "<benchmarks>/traces_workloads.tsv"
+    group:
+        "data"
     threads: 1
     resources:
         mem_mb=1000,

@@ -24,7 +24,15 @@ FORMATS = Registry(
         Format("python", "Python", ".py", "clearsched.export.python:write", "a module of the standard library alone"),
         Format("c", "C", ".c", "clearsched.export.c:write", "a file of C11"),
         Format("java", "Java", ".java", "clearsched.export.java:write", "a class of Java 17"),
-        Format("lua", "Lua", ".lua", "clearsched.export.lua:write", "a module of Lua 5.3 and newer, or LuaJIT"),
+        Format("lua", "Lua", ".lua", "clearsched.export.lua:write", "a module of Lua 5.1 and newer, or LuaJIT"),
+        Format(
+            "slurm",
+            "Slurm",
+            ".job_submit.lua",
+            "clearsched.engines.slurm.lua:write",
+            "a job_submit.lua that ranks jobs as they are submitted",
+            vectors=False,
+        ),
         Format("onnx", "ONNX", ".onnx", "clearsched.export.onnx:write", "a graph; trees as a tree ensemble"),
         Format(
             "spark",

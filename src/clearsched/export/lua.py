@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from clearsched.export.dialect import Dialect, exact
 from clearsched.export.functions import Function, functions_of, helpers_of
 from clearsched.export.names import renamed
@@ -42,11 +44,30 @@ if string.pack then
     function float32(value)
         return (string.unpack("<f", string.pack("<f", value)))
     end
-else
+elseif jit then
     local cell = require("ffi").new("float[1]")
     function float32(value)
         cell[0] = value
         return tonumber(cell[0])
+    end
+else -- Lua 5.1 and 5.2: 24 bits, and the nearest even number of two that are as near
+    function float32(value)
+        if value == 0 or value - value ~= 0 then
+            return value
+        end
+        local part, exponent = math.frexp(value)
+        local bits = math.min(24, exponent + 149)
+        if bits < 0 then
+            return 0 * value
+        end
+        local scaled = part * 2 ^ bits
+        local below = math.floor(scaled)
+        local rest = scaled - below
+        if rest > 0.5 or (rest == 0.5 and below % 2 == 1) then
+            below = below + 1
+        end
+        local rounded = below * 2 ^ (exponent - bits)
+        return math.abs(rounded) < 2 ^ 128 and rounded or value * math.huge
     end
 end
 
@@ -81,7 +102,23 @@ end"""
 def write(source: Source) -> bytes:
     """The module."""
     program = source.program
-    dialect = Dialect(
+    dialect = dialect_of(program, source.units)
+    names = ", ".join(f'"{dialect.names.get(feature.name, feature.name)}"' for feature in program.features)
+    blocks = [
+        "\n".join(dialect.told([*source.header(), "", *source.features()], "")),
+        f"local M = {{}}\n\n-- What the rules ask of a candidate.\nM.features = {{{names}}}",
+        FLOAT32,
+        *helpers_of(program, LEAST, POWER, LOG),
+        *(function_of(dialect, function) for function in functions_of(program)),
+        _choose(program),
+        "return M",
+    ]
+    return ("\n\n".join(blocks) + "\n").encode()
+
+
+def dialect_of(program: Program, units: Mapping[str, str]) -> Dialect:
+    """The syntax."""
+    return Dialect(
         comment="--",
         both=" and ",
         feature="c.{}",
@@ -99,23 +136,12 @@ def write(source: Source) -> bytes:
         stop="",
         returns="return {}, {}",
         least=lambda products: f"least_of({', '.join(products)})",
-        units=source.units,
+        units=units,
         names=renamed(program.features, RESERVED),
     )
-    names = ", ".join(f'"{dialect.names.get(feature.name, feature.name)}"' for feature in program.features)
-    blocks = [
-        "\n".join(dialect.told([*source.header(), "", *source.features()], "")),
-        f"local M = {{}}\n\n-- What the rules ask of a candidate.\nM.features = {{{names}}}",
-        FLOAT32,
-        *helpers_of(program, LEAST, POWER, LOG),
-        *(_function(dialect, function) for function in functions_of(program)),
-        _choose(program),
-        "return M",
-    ]
-    return ("\n\n".join(blocks) + "\n").encode()
 
 
-def _function(dialect: Dialect, function: Function) -> str:
+def function_of(dialect: Dialect, function: Function) -> str:
     """A function with a number and what gave it as answers."""
     if isinstance(function.part, Trees):
         return _trees(dialect, function.name, function.part)

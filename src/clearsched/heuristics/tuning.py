@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numba import get_num_threads
 
 from clearsched.errors import ClearschedError
 from clearsched.files import provenance, read_json, write_json
+from clearsched.parallel import Spread, executor
 from clearsched.problems import find_problem
 from clearsched.problems.policy import CompiledPolicy, heuristic
-from clearsched.problems.problem import Problem
+from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.schemas import TUNING, write_table
 
 if TYPE_CHECKING:
@@ -49,14 +48,11 @@ def tune_all(params: Params, trace: Path, workloads: Path, out_tuning: Path, out
     episodes = instance.split("validation")
     settings = list(grid(problem, params.heuristics))
 
-    def mean_objective(setting: tuple[str, dict[str, float]]) -> float:
-        results = heuristic(problem, setting[0], setting[1]).run(instance, episodes)
-        return float(np.mean([result.measures[measure.name] for result in results]))
-
-    mean_objective(settings[0])  # compiles the loop, which threads could not do at once
-    # The loop releases the interpreter's lock; a setting's result does not depend on which thread runs it.
-    with ThreadPoolExecutor(get_num_threads()) as pool:
-        found = pool.map(mean_objective, settings)
+    shared = instance, episodes, measure.name
+    mean_objective(shared, settings[0])  # compiles the loop, which threads could not do at once
+    # The loop releases the interpreter's lock; a setting's result does not depend on who runs it.
+    with executor() as pool:
+        found = Spread(pool, mean_objective, shared).map(settings)
         bar = track(found, "tuning heuristics", len(settings), transient=True, console=Console(stderr=True))
         means = np.array(list(bar))
     names = [name for name, _ in settings]
@@ -81,6 +77,13 @@ def tune_all(params: Params, trace: Path, workloads: Path, out_tuning: Path, out
     write_table(out_tuning, table, TUNING, origin | {"measure": measure.name, "unit": measure.unit})
     write_json(out_tuned, tuned | {"provenance": origin})
     return tuned
+
+
+def mean_objective(shared: tuple[Instance, Sequence[Episode], str], setting: tuple[str, Mapping[str, float]]) -> float:
+    """The mean of a measure of a heuristic with its parameters, over episodes of an instance."""
+    instance, episodes, measure = shared
+    results = heuristic(instance.problem, *setting).run(instance, episodes)
+    return float(np.mean([result.measures[measure] for result in results]))
 
 
 def read_tuned(path: Path, problem: Problem) -> dict[str, Any]:

@@ -50,7 +50,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 """The sections of params.yaml that each stage may read. The workflow writes exactly these to the stage's own file, and
 changing one of them is what makes the stage run again; a section of an earlier stage costs nothing here, since that
-stage's results change with it."""
+stage's results change with it. `parallel` is of none: it changes no result, and goes by the environment."""
 
 
 def load(path: str | Path, problem: str | None = None) -> Params:

@@ -38,7 +38,7 @@ def params_model(name: str = DEFAULT) -> type[Params]:
         "evaluation": _evaluation(problem),
         "edge_cases": _edge_cases(problem),
     }
-    common |= {field: _type_of(Params, field) for field in ("decisions", "figures", "paper", "report")}
+    common |= {field: _type_of(Params, field) for field in ("decisions", "figures", "paper", "report", "parallel")}
     for section, values in problem.overrides.items():
         if section not in common:
             raise ClearschedError(f"problem {name}: overrides: {section} is no section that all problems have")

@@ -17,6 +17,7 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.settings import EvaluationParams
 from clearsched.figures.settings import FiguresParams
 from clearsched.paper.settings import PaperParams
+from clearsched.parallel.settings import ParallelParams
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.report.settings import ReportParams
 from clearsched.search.settings import SearchParams
@@ -53,6 +54,7 @@ class Params(Section):
     figures: FiguresParams
     paper: PaperParams
     report: ReportParams
+    parallel: ParallelParams
 
     def __getattr__(self, name: str) -> object:
         """Called for what is not there: a section that the stage did not declare in `STAGES`.

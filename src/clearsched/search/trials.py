@@ -7,13 +7,14 @@ episode's result depends on its policy alone, and each has its own place in the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
 from clearsched.errors import ClearschedError
+from clearsched.parallel import Spread, executor
 from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance, Outcome
@@ -49,7 +50,7 @@ class Trials:
 
     def __init__(self, instance: Instance, measure: Measure, pool: Executor) -> None:
         self.instance, self.measure = instance, measure
-        self._pool = pool
+        self._spread = Spread(pool, _run, (instance, measure))
         self._compiled = False
 
     def cost(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
@@ -69,16 +70,14 @@ class Trials:
             for begin in range(0, len(episodes), CHUNK)
         ]
 
-        def run(task: tuple[int, slice]) -> None:
-            number, part = task
-            answer[:, number, part] = self._run(policies[number], episodes[part])
-
         if tasks and not self._compiled:
-            run(tasks[0])  # compiles the loop, which threads could not do at once
+            number, part = tasks[0]  # compiles the loop, which threads could not do at once
+            answer[:, number, part] = _run((self.instance, self.measure), (policies[number], episodes[part]))
             self._compiled = True
             tasks = tasks[1:]
-        for _ in self._pool.map(run, tasks):
-            pass
+        found = self._spread.map((policies[number], episodes[part]) for number, part in tasks)
+        for (number, part), values in zip(tasks, found, strict=True):
+            answer[:, number, part] = values
         return answer
 
     def race(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> Raced:
@@ -98,12 +97,15 @@ class Trials:
         """The measure that a cost stands for."""
         return cost if self.measure.lower_is_better else -cost
 
-    def _run(self, policy: Policy, episodes: Sequence[Episode]) -> np.ndarray:
-        try:
-            outcomes = policy.run(self.instance, episodes)
-        except ClearschedError:
-            return np.full((4, len(episodes)), np.inf)
-        return table_of(self.instance, self.measure, outcomes)
+
+def _run(shared: tuple[Instance, Measure], task: tuple[Policy, Sequence[Episode]]) -> np.ndarray:
+    """`Trials.outcomes` of one policy on some episodes, float64[4, episodes]."""
+    (instance, measure), (policy, episodes) = shared, task
+    try:
+        outcomes = policy.run(instance, episodes)
+    except ClearschedError:
+        return np.full((4, len(episodes)), np.inf)
+    return table_of(instance, measure, outcomes)
 
 
 def table_of(instance: Instance, measure: Measure, outcomes: Sequence[Outcome]) -> np.ndarray:
@@ -121,8 +123,6 @@ def table_of(instance: Instance, measure: Measure, outcomes: Sequence[Outcome]) 
 
 @contextmanager
 def trials(instance: Instance, measure: Measure, threads: int | None = None) -> Iterator[Trials]:
-    """Trials on so many threads: as many as numba may use, unless told."""
-    from numba import get_num_threads
-
-    with ThreadPoolExecutor(threads or get_num_threads()) as pool:
+    """Trials on so many threads, as many as numba may use, unless told; or where else episodes run (`parallel`)."""
+    with executor(threads) as pool:
         yield Trials(instance, measure, pool)

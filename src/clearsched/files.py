@@ -149,8 +149,13 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write JSON atomically, indented, keys in the order given, with a final newline."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    """Write JSON atomically, as `json_text` has it."""
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """JSON as all files of this project have it: indented, keys in the order given, with a final newline."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def digest_bytes(data: bytes) -> str:

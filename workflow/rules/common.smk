@@ -13,7 +13,7 @@ from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
 from clearsched.paper import targets
 from clearsched.paper.bases import scenarios_of
-from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
+from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_text, stage_values
 from clearsched.problems import find_problem
 from clearsched.students.kinds import fitted
 from clearsched.students.sizes import fronts
@@ -95,6 +95,12 @@ def settings_of(stage):
 
     # The models are the same, so each scenario has the same settings in the same order.
     return [setting(place) for place in range(len(values[PARAMS.scenario]))]
+
+
+def text_of(stage):
+    """The stage's file as text, by scenario: what `clearsched params stage` writes of its settings."""
+    texts = {name: stage_text(stage_values(params, stage)) for name, params in SCENARIOS.items()}
+    return {"text": lambda wildcards: texts[wildcards.scenario]}
 
 
 OWN = Path("params.yaml")

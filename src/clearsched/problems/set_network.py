@@ -16,9 +16,9 @@ from clearsched.problems.networks import (
     Normalised,
     float_tensor,
     index_tensor,
+    only_most,
     perceptron,
     signed_log,
-    only_most,
     soften_heads,
     with_none,
 )

@@ -21,8 +21,8 @@ class NetworkParams(Section):
         4,
         ge=0,
         le=64,
-        description="rounds of message passing, where the network reads a graph; 0: no graph embedding, scores are told "
-        "from the inputs of stage, job and cluster alone",
+        description="rounds of message passing, where the network reads a graph; 0: no graph embedding, scores are "
+        "told from the inputs of stage, job and cluster alone",
     )
     levels: Literal["learned", "most"] = Field(
         "learned",
@@ -66,8 +66,8 @@ class ImproveParams(Section):
     rollouts: int = Field(4, ge=2, le=10_000, description="rollouts of each job sequence")
     baseline: Literal["sequence", "iteration"] = Field(
         "sequence",
-        description="rollouts whose mean return is a rollout's baseline: those of its own job sequence, which takes out "
-        "what the jobs brought, or all of the iteration",
+        description="rollouts whose mean return is a rollout's baseline: those of its own job sequence, which takes "
+        "out what the jobs brought, or all of the iteration",
     )
     exploration: float = Field(
         0.1,

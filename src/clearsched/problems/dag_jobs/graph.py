@@ -45,7 +45,7 @@ GLOBAL_FEATURES = (
     Feature("executors_to_decide", "executors", "executors that the decision is about"),
     Feature("jobs_in_system", "jobs", "active jobs"),
     Feature("num_executors", "executors", "executors of the cluster"),
-    Feature("interarrival_s", "s", "mean time between arrivals that the episode was drawn with; 0: of a batch, unknown"),
+    Feature("interarrival_s", "s", "mean time between arrivals, as the episode was drawn; 0: a batch, or unknown"),
 )
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from clearsched.problems.dag_jobs.graph import Graph
-from clearsched.problems.dag_jobs.network.encoding import INPUTS, Batch, encode, encode_limits, inputs_of
+from clearsched.problems.dag_jobs.network.encoding import Batch, encode, encode_limits, inputs_of
 from clearsched.problems.networks import Normalised, only_most, perceptron, soften_heads, with_none
 
 NORMALISED = ("node", "job", "global", "candidate")

@@ -121,7 +121,7 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     OFFER_PARKED,  # 1: executors parked in a job are offered again while a stage of it is ready (§10)
     OFFER_FROM,  # place in `active` of the next job whose pool may be offered after this event; NONE: of none
     ASKED_JOB,  # job whose pool the event itself opened a round on, or NONE
-    INTERARRIVAL_MS,  # mean time between arrivals that the episode was drawn with, 0 where unknown: networks may read it
+    INTERARRIVAL_MS,  # mean time between arrivals that the episode was drawn with, 0 where unknown: for networks
 ) = range(53)
 SCALARS = 53
 

@@ -72,11 +72,7 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         settings["giant"] = {"job": options.giant.after_job + before, "tasks": options.giant.tasks}
     if options.mixed_rates.are_mixed:
         settings["interarrivals_ms"] = {
-            split: [
-                facts["mean_interarrival_ms"] / mean_pace(options) * pace(options, episode_stream(params, split, episode))
-                for episode in range(getattr(options.episodes, split))
-            ]
-            for split, (_, facts) in plans.items()
+            split: interarrivals_ms(params, split, facts["mean_interarrival_ms"]) for split, (_, facts) in plans.items()
         }
     table = draw_episodes(params, {split: draw for split, (draw, _) in plans.items()})
     write_table(out, table, WORKLOADS, settings)
@@ -155,6 +151,14 @@ def pace(options: WorkloadParams, generator: np.random.Generator) -> float:
 def mean_pace(options: WorkloadParams) -> float:
     """What `pace` is on average."""
     return (options.mixed_rates.least + options.mixed_rates.most) / 2
+
+
+def interarrivals_ms(params: Params, split: str, mean_ms: float) -> list[float]:
+    """The mean time between arrivals of each episode of a split, `mean_ms` being that of all of them."""
+    options = params.workload
+    own = mean_ms / mean_pace(options)
+    count = getattr(options.episodes, split)
+    return [own * pace(options, episode_stream(params, split, episode)) for episode in range(count)]
 
 
 def mean_interarrival_ms(options: WorkloadParams, mean_executor_ms: float) -> float:

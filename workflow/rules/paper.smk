@@ -5,14 +5,54 @@ from clearsched.paper.experiments import EXPERIMENTS, groups_run
 from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.paper.kinds import inputs_of as paper_inputs_of
 from clearsched.paper.published import figures_claimed
+from clearsched.paper.sharing import files_of as paper_files_of
+from clearsched.paper.sharing import takes as paper_takes
 
 PAPER_SCALE = PARAMS.paper.scale
 PAPER_PARAMS = f"results/{PARAMS.scenario}/params/paper.json"
 
 
+# What two bases have in common is made for the first of them.
+MAKERS = {"traces": "traces_build", "workloads": "traces_workloads", "heuristics": "heuristics_tune"}
+
+for (PAPER_BASE, PAPER_STAGE), PAPER_OTHER in paper_takes(SCENARIOS).items():
+
+    rule:
+        name:
+            f"paper_take_{PAPER_STAGE}_{PAPER_BASE}"
+        input:
+            [f"results/{PAPER_OTHER}/{file}" for file in paper_files_of(PAPER_STAGE, FAMILIES)],
+        output:
+            [f"results/{PAPER_BASE}/{file}" for file in paper_files_of(PAPER_STAGE, FAMILIES)],
+        log:
+            f"results/{PAPER_BASE}/logs/paper_take_{PAPER_STAGE}.log",
+        benchmark:
+            f"results/{PAPER_BASE}/benchmarks/paper_take_{PAPER_STAGE}.tsv"
+        localrule: True
+        threads: 1
+        resources:
+            mem_mb=100,
+            runtime=5,
+        params:
+            stage=PAPER_STAGE,
+            other=PAPER_OTHER,
+            folder=lambda wildcards, output: Path(output[0]).parent,
+        message:
+            "{params.stage} as those of {params.other}"
+        shell:
+            "cp {input:q} {params.folder:q} > {log:q} 2>&1"
+
+    for PAPER_MAKER in (
+        [MAKERS[PAPER_STAGE]] if PAPER_STAGE in MAKERS else [f"search_run_{name}" for name in FAMILIES]
+    ):
+        workflow.ruleorder(f"paper_take_{PAPER_STAGE}_{PAPER_BASE}", PAPER_MAKER)
+
+
 def paper_students(wildcards):
     """The students of a base: they are not the same in all."""
-    return [f"results/{wildcards.scenario}/students/{name}.json" for name in fitted(SCENARIOS[wildcards.scenario].students)]
+    return [
+        f"results/{wildcards.scenario}/students/{name}.json" for name in fitted(SCENARIOS[wildcards.scenario].students)
+    ]
 
 
 def with_students(wildcards, input):
@@ -208,8 +248,7 @@ rule paper_claims:
     message:
         "claims of the papers"
     shell:
-        "clearsched paper claims --params {input.params:q} --out {params.folder:q}"
-        " > {log:q} 2>&1"
+        "clearsched paper claims --params {input.params:q} --out {params.folder:q}" " > {log:q} 2>&1"
 
 
 rule paper:

@@ -65,7 +65,7 @@ def optimum(
     Raises:
         ClearschedError: an input is missing or broken.
     """
-    from clearsched.paper.optimum import hold_against_optimum
+    from clearsched.paper.optima import hold_against_optimum
 
     hold_against_optimum(params, tuned, teacher, students, out, searched)
 

@@ -171,7 +171,7 @@ BASES = Registry(
                     "mean_interarrival_s": None,
                 },
                 **_shipped("decima-b"),
-                "students": merge(STUDENTS, {"names": ["rule_list", "boosted_trees", "switch"]}),
+                "students": merge(STUDENTS, {"names": [*defaults(PROBLEM).students.names, "switch"]}),
             },
             merge(
                 COMMON_SMOKE,

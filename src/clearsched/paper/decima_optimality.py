@@ -8,7 +8,7 @@ from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator
 from clearsched.figures import style
 from clearsched.paper.marks import dots
 from clearsched.paper.material import HEADER, Material, row
-from clearsched.problems.dag_jobs.schemas import OPTIMALITY
+from clearsched.paper.optima import OPTIMALITY
 from clearsched.schemas import read_table
 
 FILE = "paper/optimality.parquet"

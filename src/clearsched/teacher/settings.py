@@ -30,7 +30,8 @@ class NetworkParams(Section):
         "that nothing is limited",
     )
     rate: bool = Field(
-        False, description="whether the network is told the mean time between arrivals of its episode (dag_jobs alone)"
+        False,
+        description="whether the network is told the mean time between arrivals, where the problem tells it",
     )
 
 

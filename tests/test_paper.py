@@ -22,6 +22,7 @@ from clearsched import figures
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import Bootstrap
+from clearsched.files import keep_text
 from clearsched.imports import PACKAGE
 from clearsched.paper import decima_optimality, drawing, hu_patch, judging, optima, targets
 from clearsched.paper.bases import BASES, SCALES, params_of, scenario_name, scenarios_of
@@ -179,7 +180,9 @@ def test_bases_take_what_others_make_alike(scale: str) -> None:
 def test_the_text_of_a_stage_is_what_its_command_writes(tmp_path: Path) -> None:
     values = stage_values(params_of(own(), "rate_told"), "teacher")
     write_stage(values, "teacher", tmp_path / "teacher.json")
-    assert (tmp_path / "teacher.json").read_text("utf-8") == stage_text(values) + "\n"
+    assert (tmp_path / "teacher.json").read_text("utf-8") == stage_text(values)
+    assert not keep_text(tmp_path / "teacher.json", stage_text(values)), "as it is: what was made of it stays"
+    assert keep_text(tmp_path / "teacher.json", "{}")
 
 
 @pytest.mark.parametrize("scale", SCALES)

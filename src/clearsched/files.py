@@ -142,6 +142,15 @@ def write_text(path: str | Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
+def keep_text(path: str | Path, text: str) -> bool:
+    """Write UTF-8 text atomically unless the file holds it, which then keeps its time; whether it was written."""
+    path = Path(path)
+    if path.is_file() and path.read_bytes() == text.encode():
+        return False
+    write_text(path, text)
+    return True
+
+
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write bytes atomically."""
     with atomic_path(path) as temporary:

@@ -11,6 +11,7 @@ from snakemake.utils import min_version
 from clearsched.arithmetic import variables
 from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
+from clearsched.files import keep_text
 from clearsched.paper import targets
 from clearsched.paper.bases import scenarios_of
 from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_text, stage_values
@@ -95,12 +96,6 @@ def settings_of(stage):
 
     # The models are the same, so each scenario has the same settings in the same order.
     return [setting(place) for place in range(len(values[PARAMS.scenario]))]
-
-
-def text_of(stage):
-    """The stage's file as text, by scenario: what `clearsched params stage` writes of its settings."""
-    texts = {name: stage_text(stage_values(params, stage)) for name, params in SCENARIOS.items()}
-    return {"text": lambda wildcards: texts[wildcards.scenario]}
 
 
 OWN = Path("params.yaml")

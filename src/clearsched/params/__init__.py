@@ -109,8 +109,8 @@ def from_settings(lines: Iterable[str]) -> dict[str, Any]:
 
 
 def stage_text(values: dict[str, Any]) -> str:
-    """What `write_stage` writes of checked values, without the newline at its end."""
-    return json_text(values).rstrip("\n")
+    """What `write_stage` writes of checked values."""
+    return json_text(values)
 
 
 def write_stage(values: dict[str, Any], stage: str, out: str | Path) -> None:

@@ -202,10 +202,14 @@ EXPERIMENTS = Registry("experiment of the papers' figures", _experiments())
 
 
 def groups_run(scale: str) -> dict[str, list[str]]:
-    """What runs in one process at a scale: experiments by the name of their group, or their own."""
+    """What runs in one process at a scale: experiments by the name of their group, or their own.
+
+    At the scale smoke, where a process takes longer to start than its episodes to run, all of a base run in one.
+    """
     found: dict[str, list[str]] = {}
     for name in names_run(tuple(EXPERIMENTS), scale):
-        found.setdefault(EXPERIMENTS[name].group or name, []).append(name)
+        experiment = EXPERIMENTS[name]
+        found.setdefault(experiment.base if scale == "smoke" else experiment.group or name, []).append(name)
     return found
 
 

@@ -49,7 +49,7 @@ def draw(material: Material) -> style.Drawing:
         line(right, loads, [told.mean for told in ratios.values()], shown, _ends(ratios.values()))
     right.axhline(1.0, color=style.BLACK, linewidth=0.9)
     logarithmic(left, "y")
-    logarithmic(right, "y", subs=(1.0, 1.2, 1.5, 2.0, 3.0, 5.0))
+    logarithmic(right, "y", subs=(1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0, 8.0))
     left.set_ylabel("mean JCT (s), logarithmic")
     right.set_ylabel("times the whole network's")
     for axes in (left, right):

@@ -22,12 +22,15 @@ LINES = 34
 
 
 def draw(material: Material) -> style.Drawing:
-    """The rules with the patch in front; beside them a panel a load, the student without and with it."""
+    """The rules, and the patch below them; beside them a panel a load, the student without and with it."""
     experiments = material.experiments
-    lines = rules_of(material.file("stream", f"students/{STUDENT}.json"), material)
-    figure = style.new_figure(height_in=max(2.6, 0.5 + 0.125 * len(lines)))
+    rules, patch = rules_of(material.file("stream", f"students/{STUDENT}.json"), material)
+    figure = style.new_figure(height_in=max(2.6, 0.4 + 0.1 * (len(rules) + len(patch))))
     grid = figure.add_gridspec(len(experiments), 2, width_ratios=[1.5, 1.0])
-    _write(figure.add_subplot(grid[:, 0]), lines)
+    text = figure.add_subplot(grid[:, 0])
+    text.set_axis_off()
+    _write(text, rules, 1.0, style.BLACK)
+    _write(text, patch, 0.0, style.VERMILION)
     first, rows = None, []
     for place, experiment in enumerate(experiments):
         runs = material.runs(experiment)
@@ -51,25 +54,28 @@ def draw(material: Material) -> style.Drawing:
     return style.Drawing(figure, HEADER, rows)
 
 
-def rules_of(path: Path, material: Material) -> list[str]:
-    """The lines of the patched student as it prints itself, the patches first, without what its features are."""
+def rules_of(path: Path, material: Material) -> tuple[list[str], list[str]]:
+    """The lines of the rules and those of the patch, as the patched student prints itself, without its features."""
     policy = load_policy(path, material.subject.problem)
     patches = EXPERIMENTS[material.experiments[0]].patches
     text = render(with_patches(policy, patches))  # type: ignore[arg-type]
     told, _, patched = text.partition("What the features are")[0].partition("Patches, ")
-    lines = [*f"Patches, {patched}".rstrip().splitlines(), "", *told.rstrip().splitlines()]
-    return lines if len(lines) <= LINES else [*lines[:LINES], f"... {len(lines) - LINES} lines more"]
+    rules = told.rstrip().splitlines()[3:]  # without its title
+    if len(rules) > LINES:
+        rules = [*rules[:LINES], f"... {len(rules) - LINES} lines more"]
+    return rules, f"Patches, {patched}".rstrip().splitlines()
 
 
-def _write(axes: Axes, lines: list[str]) -> None:
-    axes.set_axis_off()
+def _write(axes: Axes, lines: list[str], place: float, colour: str) -> None:
+    """Lines of text from the top of the axes (1), or to their bottom (0)."""
     axes.text(
         0.0,
-        1.0,
+        place,
         style.plain("\n".join(lines)),
         family="DejaVu Sans Mono",
         fontsize=5.4,
-        va="top",
+        color=colour,
+        va="top" if place else "bottom",
         transform=axes.transAxes,
         parse_math=False,
     )

@@ -25,7 +25,7 @@ def draw(material: Material) -> style.Drawing:
     """The rules, and the patch below them; beside them a panel a load, the student without and with it."""
     experiments = material.experiments
     rules, patch = rules_of(material.file("stream", f"students/{STUDENT}.json"), material)
-    figure = style.new_figure(height_in=max(2.6, 0.4 + 0.1 * (len(rules) + len(patch))))
+    figure = style.new_figure(height_in=max(2.6, 1.1 + 0.1 * (len(rules) + len(patch))))
     grid = figure.add_gridspec(len(experiments), 2, width_ratios=[1.5, 1.0])
     text = figure.add_subplot(grid[:, 0])
     text.set_axis_off()

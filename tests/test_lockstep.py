@@ -117,7 +117,7 @@ def test_two_toys_by_hand(toys: Profiles) -> None:
     assert graph.edges.T.tolist() == [[0, 1], [2, 3], [4, 5], [4, 6], [5, 7], [6, 7]]
     assert graph.candidate_node.tolist() == [0, 2, 4]
     assert graph.candidate_stage.tolist() == [0, 0, 2]
-    assert graph.totals.tolist() == [[2, 1, 2], [3, 2, 3]]
+    assert graph.totals.tolist() == [[2, 1, 2, 0], [3, 2, 3, 0]]
     tasks_left = [feature.name for feature in NODE_FEATURES].index("tasks_left")
     assert graph.nodes[:, tasks_left].tolist() == [3, 2, 3, 2, 2, 6, 3, 1]
     assert graph.job_held.tolist() == [0, 0, 0]

@@ -549,7 +549,7 @@ SPOILS = [
     ),
     (spoil("inputs", "job", 0, value="is_cheap"), r"other job inputs than this version has \(is_cheap, is_source\)"),
     (spoil("network", "hidden", value=9), "does not hold the weights that its JSON file describes"),
-    (spoil("network", "rounds", value=True), "network.rounds is True: a whole number from 1 to 4096 expected"),
+    (spoil("network", "rounds", value=True), "network.rounds is True: a whole number from 0 to 4096 expected"),
     (spoil("none", value=False), "does not hold the weights that its JSON file describes"),
 ]
 

@@ -142,6 +142,15 @@ def write_text(path: str | Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
+def keep_text(path: str | Path, text: str) -> bool:
+    """Write UTF-8 text atomically unless the file holds it, which then keeps its time; whether it was written."""
+    path = Path(path)
+    if path.is_file() and path.read_bytes() == text.encode():
+        return False
+    write_text(path, text)
+    return True
+
+
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write bytes atomically."""
     with atomic_path(path) as temporary:
@@ -149,8 +158,13 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write JSON atomically, indented, keys in the order given, with a final newline."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    """Write JSON atomically, as `json_text` has it."""
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """JSON as all files of this project have it: indented, keys in the order given, with a final newline."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def digest_bytes(data: bytes) -> str:

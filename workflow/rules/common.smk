@@ -11,10 +11,11 @@ from snakemake.utils import min_version
 from clearsched.arithmetic import variables
 from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
+from clearsched.files import keep_text
 from clearsched.paper import targets
 from clearsched.paper.bases import scenarios_of
-from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_values
 from clearsched.parallel import SWITCH, variable
+from clearsched.params import STAGES, read_scenarios, read_yaml, settings, stage_text, stage_values
 from clearsched.problems import find_problem
 from clearsched.students.kinds import fitted
 from clearsched.students.sizes import fronts

@@ -1,54 +1,104 @@
 # The papers' figures and claims: the bases are scenarios of the other rules, and experiments change their episodes.
 # Asked for by name alone, `snakemake paper`; see PAPER in params.smk. Not part of the default run.
 
-from clearsched.paper.experiments import EXPERIMENTS
+from clearsched.paper.experiments import EXPERIMENTS, groups_run
 from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.paper.kinds import inputs_of as paper_inputs_of
 from clearsched.paper.published import figures_claimed
+from clearsched.paper.sharing import files_of as paper_files_of
+from clearsched.paper.sharing import takes as paper_takes
 
 PAPER_SCALE = PARAMS.paper.scale
 PAPER_PARAMS = f"results/{PARAMS.scenario}/params/paper.json"
 
 
-rule paper_episodes:
-    input:
-        params="<results>/params/paper.json",
-        trace="<results>/traces/trace.parquet",
-        tuned="<results>/heuristics/tuned.json",
-        teacher="<results>/teacher/teacher.safetensors",
-        settings="<results>/teacher/teacher.json",
-        searched=expand("<results>/search/{family}.json", family=FAMILIES),
-        students=lambda wildcards: [
-            f"results/{wildcards.scenario}/students/{student}.json"
-            for student in STUDENTS
-            if EXPERIMENTS[wildcards.experiment].students
-        ],
-        code=code_of("paper_episodes"),
-    output:
-        workloads="<results>/paper/{experiment}/workloads.parquet",
-        jobs="<results>/paper/{experiment}/jobs.parquet",
-    log:
-        "<logs>/paper_episodes_{experiment}.log",
-    benchmark:
-        "<benchmarks>/paper_episodes_{experiment}.tsv"
-    wildcard_constraints:
-        experiment="|".join(map(re.escape, EXPERIMENTS)),
-    group:
-        "paper_episodes"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=120,
-    params:
-        students=lambda wildcards, input: [part for path in input.students for part in ("--student", path)],
-        searched=lambda wildcards, input: [part for path in input.searched for part in ("--searched", path)],
-        folder=lambda wildcards, output: Path(output.jobs).parent,
-    message:
-        "all policies on {wildcards.experiment}"
-    shell:
-        "clearsched paper episodes {wildcards.experiment} --params {input.params:q} --trace {input.trace:q}"
-        " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.searched:q} {params.students:q}"
-        " --out {params.folder:q} > {log:q} 2>&1"
+# What two bases have in common is made for the first of them.
+MAKERS = {"traces": "traces_build", "workloads": "traces_workloads", "heuristics": "heuristics_tune"}
+
+for (PAPER_BASE, PAPER_STAGE), PAPER_OTHER in paper_takes(SCENARIOS).items():
+
+    rule:
+        name:
+            f"paper_take_{PAPER_STAGE}_{PAPER_BASE}"
+        input:
+            [f"results/{PAPER_OTHER}/{file}" for file in paper_files_of(PAPER_STAGE, FAMILIES)],
+        output:
+            [f"results/{PAPER_BASE}/{file}" for file in paper_files_of(PAPER_STAGE, FAMILIES)],
+        log:
+            f"results/{PAPER_BASE}/logs/paper_take_{PAPER_STAGE}.log",
+        benchmark:
+            f"results/{PAPER_BASE}/benchmarks/paper_take_{PAPER_STAGE}.tsv"
+        localrule: True
+        threads: 1
+        resources:
+            mem_mb=100,
+            runtime=5,
+        params:
+            stage=PAPER_STAGE,
+            other=PAPER_OTHER,
+            folder=lambda wildcards, output: Path(output[0]).parent,
+        message:
+            "{params.stage} as those of {params.other}"
+        shell:
+            "cp {input:q} {params.folder:q} > {log:q} 2>&1"
+
+    for PAPER_MAKER in (
+        [MAKERS[PAPER_STAGE]] if PAPER_STAGE in MAKERS else [f"search_run_{name}" for name in FAMILIES]
+    ):
+        workflow.ruleorder(f"paper_take_{PAPER_STAGE}_{PAPER_BASE}", PAPER_MAKER)
+
+
+def paper_students(wildcards):
+    """The students of a base: they are not the same in all."""
+    return [
+        f"results/{wildcards.scenario}/students/{name}.json" for name in fitted(SCENARIOS[wildcards.scenario].students)
+    ]
+
+
+def with_students(wildcards, input):
+    """The options that name them."""
+    return [part for path in input.students for part in ("--student", path)]
+
+
+# A process for each group of experiments: most take less time than a process takes to start.
+for PAPER_GROUP, PAPER_NAMES in groups_run(PAPER_SCALE).items():
+
+    rule:
+        name:
+            f"paper_episodes_{PAPER_GROUP}"
+        input:
+            params="<results>/params/paper.json",
+            trace="<results>/traces/trace.parquet",
+            tuned="<results>/heuristics/tuned.json",
+            teacher="<results>/teacher/teacher.safetensors",
+            settings="<results>/teacher/teacher.json",
+            searched=expand("<results>/search/{family}.json", family=FAMILIES),
+            students=paper_students if EXPERIMENTS[PAPER_NAMES[0]].students else [],
+            code=code_of("paper_episodes"),
+        output:
+            [f"<results>/paper/{name}/{file}" for name in PAPER_NAMES for file in ("workloads.parquet", "jobs.parquet")],
+        log:
+            f"<logs>/paper_episodes_{PAPER_GROUP}.log",
+        benchmark:
+            f"<benchmarks>/paper_episodes_{PAPER_GROUP}.tsv"
+        group:
+            "paper_episodes"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime=120,
+        params:
+            group=PAPER_GROUP,
+            names=PAPER_NAMES,
+            students=with_students,
+            searched=lambda wildcards, input: [part for path in input.searched for part in ("--searched", path)],
+            folder=lambda wildcards, output: Path(output[0]).parent.parent,
+        message:
+            "policies on {params.group}"
+        shell:
+            "clearsched paper episodes {params.names:q} --params {input.params:q} --trace {input.trace:q}"
+            " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.searched:q} {params.students:q}"
+            " --out {params.folder:q} > {log:q} 2>&1"
 
 
 rule paper_fidelity:
@@ -57,7 +107,7 @@ rule paper_fidelity:
         trace="<results>/traces/trace.parquet",
         workloads="<results>/traces/workloads.parquet",
         decisions="<results>/decisions/decisions.parquet",
-        students=expand("<results>/students/{student}.json", student=STUDENTS),
+        students=paper_students,
         code=code_of("paper_fidelity"),
     output:
         "<results>/paper/fidelity.parquet",
@@ -72,7 +122,7 @@ rule paper_fidelity:
         mem_mb=2000,
         runtime=30,
     params:
-        students=lambda wildcards, input: [part for path in input.students for part in ("--student", path)],
+        students=with_students,
     message:
         "fidelity of the students"
     shell:
@@ -88,7 +138,7 @@ rule paper_latency:
         tuned="<results>/heuristics/tuned.json",
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
-        students=expand("<results>/students/{student}.json", student=STUDENTS),
+        students=paper_students,
         code=code_of("paper_latency"),
     output:
         "<results>/paper/latency.parquet",
@@ -103,12 +153,43 @@ rule paper_latency:
         mem_mb=2000,
         runtime=30,
     params:
-        students=lambda wildcards, input: [part for path in input.students for part in ("--student", path)],
+        students=with_students,
     message:
         "times to a decision"
     shell:
         "clearsched paper latency --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
         " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.students:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule paper_optimum:
+    input:
+        params="<results>/params/paper.json",
+        tuned="<results>/heuristics/tuned.json",
+        teacher="<results>/teacher/teacher.safetensors",
+        settings="<results>/teacher/teacher.json",
+        searched=expand("<results>/search/{family}.json", family=FAMILIES),
+        students=paper_students,
+        code=code_of("paper_optimum"),
+    output:
+        "<results>/paper/optimality.parquet",
+    log:
+        "<logs>/paper_optimum.log",
+    benchmark:
+        "<benchmarks>/paper_optimum.tsv"
+    group:
+        "paper_optimum"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    params:
+        students=with_students,
+        searched=lambda wildcards, input: [part for path in input.searched for part in ("--searched", path)],
+    message:
+        "optima of small instances"
+    shell:
+        "clearsched paper optimum --params {input.params:q} --tuned {input.tuned:q} --teacher {input.teacher:q}"
+        " {params.searched:q} {params.students:q} --out {output:q} > {log:q} 2>&1"
 
 
 for PAPER_FIGURE, PAPER_ENTRY in PAPER_FIGURES.items():
@@ -179,8 +260,7 @@ rule paper_claims:
     message:
         "claims of the papers"
     shell:
-        "clearsched paper claims --params {input.params:q} --out {params.folder:q}"
-        " > {log:q} 2>&1"
+        "clearsched paper claims --params {input.params:q} --out {params.folder:q}" " > {log:q} 2>&1"
 
 
 rule paper:

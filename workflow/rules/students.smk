@@ -1,9 +1,11 @@
 # The policies that a person can read, fitted on the decision log: a rule a kind, so that they are fitted side by side.
 
 STUDENTS = fitted(PARAMS.students)
+# The papers' bases do not fit the same ones; all other scenarios do.
+FITTED = list(dict.fromkeys(name for params in SCENARIOS.values() for name in fitted(params.students)))
 
 
-for STUDENT in STUDENTS:
+for STUDENT in FITTED:
 
     rule:
         name:

@@ -68,7 +68,7 @@ def claims(
 
 @app.command()
 def episodes(
-    experiment: Annotated[str, typer.Argument(help="The experiment (docs/paper.md).")],
+    experiment: Annotated[list[str], typer.Argument(help="Experiments of one base (docs/paper.md).")],
     params: ParamsFile,
     trace: TraceFile,
     tuned: TunedFile,
@@ -77,7 +77,7 @@ def episodes(
     student: AnyStudentFiles = None,
     searched: SearchedFiles = None,
 ) -> None:
-    """Run every policy of a base on the episodes of an experiment."""
+    """Run every policy of a base on the episodes of experiments: a folder each in --out."""
     from clearsched import paper
     from clearsched.params import load_stage
 
@@ -98,6 +98,22 @@ def fidelity(
     from clearsched.params import load_stage
 
     paper.fidelity(load_stage(params, "paper"), trace, workloads, decisions, student, out)
+
+
+@app.command()
+def optimum(
+    params: ParamsFile,
+    tuned: TunedFile,
+    teacher: TeacherFile,
+    out: OutFile,
+    student: AnyStudentFiles = None,
+    searched: SearchedFiles = None,
+) -> None:
+    """Hold every policy of a base against the optimum of small instances (extra: optimum)."""
+    from clearsched import paper
+    from clearsched.params import load_stage
+
+    paper.optimum(load_stage(params, "paper"), tuned, teacher, student or (), out, searched or ())
 
 
 @app.command()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def episodes(
     params: Params,
-    experiment: str,
+    experiments: Sequence[str],
     trace: Path,
     tuned: Path,
     teacher: Path,
@@ -20,14 +20,15 @@ def episodes(
     out_dir: Path,
     searched: Sequence[Path] = (),
 ) -> None:
-    """Run every policy of a base on the episodes of an experiment; write what came of each job.
+    """Run every policy of a base on the episodes of experiments; write what came of each job to `out_dir`/<experiment>.
 
     Raises:
         ClearschedError: there is no such experiment, it is of another base, or an input is missing or broken.
     """
     from clearsched.paper.running import run_experiment
 
-    run_experiment(params, experiment, trace, tuned, teacher, students, out_dir, searched)
+    for name in experiments:
+        run_experiment(params, name, trace, tuned, teacher, students, out_dir / name, searched)
 
 
 def figure(params: Params, name: str, results: Path, out_dir: Path) -> list[Path]:
@@ -52,6 +53,21 @@ def fidelity(
     from clearsched.paper.asking import ask_students
 
     ask_students(params, trace, workloads, decisions, students, out)
+
+
+def optimum(
+    params: Params, tuned: Path, teacher: Path, students: Sequence[Path], out: Path, searched: Sequence[Path] = ()
+) -> None:
+    """Hold the policies of a base against the optimum of small instances (schema OPTIMALITY).
+
+    Without OR-Tools the table is empty, and its metadata say what is missing.
+
+    Raises:
+        ClearschedError: an input is missing or broken.
+    """
+    from clearsched.paper.optima import hold_against_optimum
+
+    hold_against_optimum(params, tuned, teacher, students, out, searched)
 
 
 def latency(

@@ -110,11 +110,22 @@ def _objective(name: str, label: str, **workload: Any) -> Base:
     return Base(name, label, {"traces": jobs, "workload": common | workload, **TRAINING}, smoke)
 
 
-def _rate(name: str, label: str, times: float) -> Base:
-    """Streams for a network of its own, with so many times as long between arrivals."""
+def _rate(name: str, label: str, times: float = 1.0, **changed: Values) -> Base:
+    """Streams for a network of its own, so many times as long between arrivals; `changed`: sections, merged into it."""
     workload = _STREAM | {"mean_interarrival_s": 25.0 * times}
+    paper = merge({"traces": {"source": "tpch-decima"}, "workload": workload, **TRAINING}, changed)
     smoke = merge(COMMON_SMOKE, {"workload": {"jobs": 10, "load": 0.85 / times}, **SMALL_TRAINING})
-    return Base(name, label, {"traces": {"source": "tpch-decima"}, "workload": workload, **TRAINING}, smoke)
+    return Base(name, label, paper, merge(smoke, _kept(changed)))
+
+
+def _kept(changed: Mapping[str, Values]) -> Values:
+    """Of what a base changes, what the scale smoke would set otherwise: the size of the network."""
+    network = changed.get("teacher", {}).get("network", {})
+    return {"teacher": {"network": network}} if network else {}
+
+
+MIXED = {"mixed_rates": {"least": 1.0, "most": OTHER_RATE}}
+"""From the rate of the test to the other one. Which rates Decima mixed is not told here: see docs/paper.md."""
 
 
 BASES = Registry(
@@ -147,13 +158,53 @@ BASES = Registry(
             },
             merge(COMMON_SMOKE, {"workload": {"jobs": 16, "load": 0.85}, **_shipped("default")}),
         ),
+        Base(
+            "changing",
+            "streams of quiet and crowded phases",
+            {
+                "traces": {"source": "tpch-decima"},
+                "workload": _STREAM
+                | {
+                    "arrivals": "bursty",
+                    "bursty": {"factor": 5.0, "burst_s": 1000.0, "calm_s": 3000.0},
+                    "load": 0.7,
+                    "mean_interarrival_s": None,
+                },
+                **_shipped("decima-b"),
+                "students": merge(STUDENTS, {"names": [*defaults(PROBLEM).students.names, "switch"]}),
+            },
+            merge(
+                COMMON_SMOKE,
+                {
+                    "workload": {"jobs": 16, "bursty": {"burst_s": 20.0, "calm_s": 60.0}},
+                    **_shipped("default"),
+                    "students": {"switch": {"thresholds": 1}},
+                },
+            ),
+        ),
         _objective("objective_jct", "batches, for the mean JCT", objective="jct_s"),
         _objective("objective_makespan", "batches, for the makespan", objective="makespan_s"),
         _objective(
             "objective_moving", "batches, for the mean JCT, moves are free", objective="jct_s", moving_delay_s=0.0
         ),
-        _rate("rate_same", "a network trained at the rate of the test", 1.0),
+        _rate("rate_same", "a network trained at the rate of the test"),
         _rate("rate_other", "a network trained at another rate", OTHER_RATE),
+        _rate("rate_mixed", "a network trained on mixed rates", workload=MIXED),
+        _rate(
+            "rate_told",
+            "a network trained on mixed rates that is told the rate",
+            workload=MIXED,
+            teacher={"network": {"rate": True}},
+        ),
+        _rate("unseen_queries", "a network that never saw the test's queries", workload={"split": "template"}),
+        _rate("ablated_graph", "no graph embedding", teacher={"network": {"rounds": 0}}),
+        _rate("ablated_limits", "no limit control", teacher={"network": {"levels": "most"}}),
+        _rate("ablated_baseline", "no input-dependent baseline", teacher={"improve": {"baseline": "iteration"}}),
+        _rate(
+            "ablated_stream",
+            "trained on batches only",
+            workload={"arrivals": "batch", "jobs": 20, "mean_interarrival_s": None},
+        ),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Decima, table 2: networks trained at the arrival rate of the test, and at another."""
+"""Decima, table 2: networks trained at the arrival rate of the test, at another, on several; and on other queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEARNED = ("teacher", "stay_and_move")
 
 
 def draw(material: Material) -> style.Drawing:
-    """What was made at each rate, on the same streams, paired with weighted fair that was tuned at the test's rate."""
+    """What was made by each training, on the same streams, paired with weighted fair as tuned for the first of them."""
     of = {name: material.runs(name) for name in material.experiments}
     first = next(iter(of.values()))
     figure = style.new_figure(height_in=1.6 + 0.3 * len(of))

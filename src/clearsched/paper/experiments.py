@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from clearsched.edge_cases.cases import params_of as params_of_case
 from clearsched.errors import ClearschedError
 from clearsched.paper.bases import BASES
+from clearsched.paper.bases import params_of as params_of_base
 from clearsched.params import Params, parse
 from clearsched.params.scenarios import merge
 from clearsched.registry import Registry
@@ -30,6 +31,9 @@ class Experiment(NamedTuple):
     tasks: bool = False  # whether every task is recorded, to tell what jobs really took
     episodes: int = 100_000  # test episodes, at most
     students: bool = True  # whether the base's students run too: where they matter, for a fit takes long
+    group: str = ""  # experiments of one group run in one process; empty: by itself
+    policies: tuple[str, ...] = ()  # that run, the heuristic that is best as tuned beside them; empty: all
+    patches: tuple[Values, ...] = ()  # laid on each student, which runs with and without them
 
 
 def _as_it_is(params: Params) -> Params:
@@ -64,14 +68,22 @@ def _edge(case: str) -> Callable[[Params], Params | None]:
     return lambda params: params_of_case(params, case)
 
 
-def _rate_of_test(params: Params) -> Params:
-    """The arrivals of the base rate_same, and so its episodes."""
-    own = BASES["rate_same"]
-    given = own.smoke if params.paper.scale == "smoke" else own.paper
-    return _changed(params, {key: given["workload"].get(key, getattr(params.workload, key)) for key in ARRIVALS})
+def _rate_of_test(params: Params, **further: Any) -> Params:
+    """The arrivals of the base rate_same, and so its episodes; `further`: what else of the workload is changed."""
+    same = params_of_base(params, "rate_same").workload.model_dump(mode="json", include=set(ARRIVALS))
+    return _changed(params, same | further)
 
 
-ARRIVALS = ("load", "mean_interarrival_s")
+def _rate_at(percent: int) -> Callable[[Params], Params]:
+    return lambda params: _rate_of_test(params, load=percent / 100, mean_interarrival_s=None)
+
+
+def _slow_moves(params: Params) -> Params:
+    """Moves that take five times as long as those that policies were made for."""
+    return _changed(params, {"moving_delay_s": 5 * params.workload.moving_delay_s})
+
+
+ARRIVALS = ("arrivals", "jobs", "load", "mean_interarrival_s", "mixed_rates")
 OBJECTIVES = ("objective_jct", "objective_makespan", "objective_moving")
 LOADS = (50, 60, 70, 80, 90, 100, 110, 120)
 SMOKE_LOADS = (50, 80, 120)
@@ -82,17 +94,44 @@ EDGES = ("overload", "giant_job", "tiny_jobs", "stragglers", "executors_lost", "
 SMOKE_EDGES = ("overload", "giant_job")
 
 
+ABLATED = {
+    "whole": "rate_same",
+    **{what: f"ablated_{what}" for what in ("graph", "limits", "baseline", "stream")},
+}
+"""By what is left out: the base whose network it is."""
+
+ABLATION_LOADS = (35, 45, 55, 65, 75, 85, 95)
+SMOKE_ABLATION_LOADS = (35, 85)
+
+PATCH = {
+    "when": "job_move_s > 5 s and job_fair_load > 0.5",
+    "do": "avoid",
+    "because": "a move this slow pays for a job that holds little, not for one that has half its share",
+}
+"""The worked example of docs/patches.md, for moves that take five times as long."""
+
+
 def _experiments() -> list[Experiment]:
     found = [
         Experiment("batch", "20 jobs at time 0", "batch", _as_it_is),
         Experiment("stream", "a stream of jobs", "stream", _as_it_is, tasks=True),
     ]
     found += [
-        Experiment(f"load_{load}", f"load {load} %", "stream", _load(load), load in SMOKE_LOADS, episodes=20)
+        Experiment(
+            f"load_{load}", f"load {load} %", "stream", _load(load), load in SMOKE_LOADS, episodes=20, group="loads"
+        )
         for load in LOADS
     ]
     found += [
-        Experiment(f"executors_{count}", f"{count} executors", "stream", _cluster(times), count == 100, episodes=20)
+        Experiment(
+            f"executors_{count}",
+            f"{count} executors",
+            "stream",
+            _cluster(times),
+            count == 100,
+            episodes=20,
+            group="others",
+        )
         for count, times in CLUSTERS.items()
     ]
     found.append(
@@ -102,20 +141,76 @@ def _experiments() -> list[Experiment]:
             "stream",
             lambda params: _changed(params, {"estimates": {"missing": 1.0}}),
             episodes=20,
+            group="others",
         )
     )
     found += [
-        Experiment(f"edge_{case}", case.replace("_", " "), "stream", _edge(case), case in SMOKE_EDGES) for case in EDGES
+        Experiment(f"edge_{case}", case.replace("_", " "), "stream", _edge(case), case in SMOKE_EDGES, group="edges")
+        for case in EDGES
     ]
     found += [Experiment(name, BASES[name].label, name, _as_it_is, students=False) for name in OBJECTIVES]
     found += [
         Experiment("rate_same", "trained at the rate of the test", "rate_same", _as_it_is, students=False),
         Experiment("rate_other", "trained at another rate", "rate_other", _rate_of_test, students=False),
+        Experiment("rate_mixed", "trained on mixed rates", "rate_mixed", _rate_of_test, students=False),
+        Experiment("rate_told", "mixed rates, and told the rate", "rate_told", _rate_of_test, students=False),
+        Experiment("unseen", "trained on other queries", "unseen_queries", _as_it_is, students=False),
+        Experiment(
+            "seen",
+            "trained on all queries",
+            "rate_same",
+            lambda params: _changed(params, {"split": "template"}),
+            students=False,
+        ),
+        Experiment("changing", "quiet and crowded phases", "changing", _as_it_is),
+    ]
+    found += [
+        Experiment(
+            f"ablated_{what}_{load}",
+            f"{what} at load {load} %",
+            base,
+            _rate_at(load),
+            load in SMOKE_ABLATION_LOADS,
+            episodes=20,
+            students=False,
+            group=f"ablated_{what}",
+            policies=("weighted_fair", "teacher"),
+        )
+        for what, base in ABLATED.items()
+        for load in ABLATION_LOADS
+    ]
+    found += [
+        Experiment(
+            name,
+            label,
+            "stream",
+            changes,
+            episodes=20,
+            group="patched",
+            policies=("weighted_fair", "rule_list"),
+            patches=(PATCH,),
+        )
+        for name, label, changes in (
+            ("patched_normal", "moves as ever", _as_it_is),
+            ("patched_slow", "slow moves", _slow_moves),
+        )
     ]
     return found
 
 
 EXPERIMENTS = Registry("experiment of the papers' figures", _experiments())
+
+
+def groups_run(scale: str) -> dict[str, list[str]]:
+    """What runs in one process at a scale: experiments by the name of their group, or their own.
+
+    At the scale smoke, where a process takes longer to start than its episodes to run, all of a base run in one.
+    """
+    found: dict[str, list[str]] = {}
+    for name in names_run(tuple(EXPERIMENTS), scale):
+        experiment = EXPERIMENTS[name]
+        found.setdefault(experiment.base if scale == "smoke" else experiment.group or name, []).append(name)
+    return found
 
 
 def names_run(names: tuple[str, ...], scale: str) -> list[str]:
@@ -138,4 +233,7 @@ def params_of(params: Params, name: str) -> Params:
     if changed is None:
         raise ClearschedError(f"experiment {name}: the base {BASES[experiment.base].name} cannot have it")
     most = min(experiment.episodes, changed.workload.episodes.test)
+    if experiment.policies:
+        settings = changed.evaluation.model_copy(update={"policies": experiment.policies})
+        changed = changed.model_copy(update={"evaluation": settings})
     return _changed(changed, {"episodes": {"train": 1, "validation": 1, "test": most}})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clearsched.paper.bases import BASES, scenario_name
-from clearsched.paper.experiments import EDGES, EXPERIMENTS, LOADS, OBJECTIVES, names_run
+from clearsched.paper.experiments import ABLATED, ABLATION_LOADS, EDGES, EXPERIMENTS, LOADS, OBJECTIVES, names_run
 from clearsched.registry import Registry
 
 ROOM = "clearsched.paper"
@@ -111,13 +111,42 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
             OBJECTIVES,
         ),
         PaperFigure(
+            "decima_ablation",
+            "networks without a part of Decima, by the load of the cluster",
+            f"{ROOM}.decima_ablation:draw",
+            DECIMA,
+            "fig. 14",
+            "that it takes all of them: limits most, the embedding, the baseline at high loads, training on streams",
+            tuple(f"ablated_{what}_{load}" for what in ABLATED for load in ABLATION_LOADS),
+        ),
+        PaperFigure(
             "decima_rates",
-            "networks trained at the test's arrival rate and at another",
+            "networks trained at the test's arrival rate, at another and on mixed rates",
             f"{ROOM}.decima_rates:draw",
             DECIMA,
-            "table 2, its first two networks",
-            "a network 28 % below tuned weighted fair at the rate that it was trained on, 15 % above at another",
-            ("rate_same", "rate_other"),
+            "table 2",
+            "a network 28 % below tuned weighted fair at the rate that it was trained on, 15 % above at another, "
+            "between them on mixed rates, and better if it is told the rate",
+            ("rate_same", "rate_other", "rate_mixed", "rate_told"),
+        ),
+        PaperFigure(
+            "decima_unseen",
+            "networks on queries that they never saw, beside those that did",
+            f"{ROOM}.decima_rates:draw",
+            DECIMA,
+            "its question whether a network holds on jobs unlike those of its training (§7.4)",
+            "that a network is made for its workload and holds on others as far as they are alike",
+            ("seen", "unseen"),
+        ),
+        PaperFigure(
+            "decima_optimality",
+            "how far policies are from the optimum of small instances",
+            f"{ROOM}.decima_optimality:draw",
+            DECIMA,
+            "its comparison with the best schedules of small instances",
+            "that the network comes near the best schedules that are known",
+            (),
+            (("batch", "paper/optimality.parquet"),),
         ),
         PaperFigure(
             "hu_loads",
@@ -127,6 +156,25 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
             "the experiments on normal, large and edge-case loads",
             "that a tree costs about what its network costs on normal loads, and less where heuristics come in",
             ("stream", *(f"edge_{case}" for case in EDGES)),
+        ),
+        PaperFigure(
+            "hu_patch",
+            "the rules with a patch for slow moves, and the cost without and with it",
+            f"{ROOM}.hu_patch:draw",
+            HU,
+            "the tree before and after it is tuned by hand",
+            "that a person mends an edge case in the rules, where a network has to be trained again",
+            ("patched_normal", "patched_slow"),
+            (("stream", "students/rule_list.json"),),
+        ),
+        PaperFigure(
+            "hu_strategies",
+            "strategies that compete where the load changes, and a switch between them",
+            f"{ROOM}.hu_strategies:draw",
+            HU,
+            "§5, competing strategies",
+            "that rules may take turns by the state of the cluster",
+            ("changing",),
         ),
         PaperFigure(
             "hu_fidelity",

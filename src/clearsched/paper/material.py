@@ -87,12 +87,26 @@ class Runs:
         Raises:
             ClearschedError: the episodes are not the same.
         """
-        if not np.array_equal(self.column(policy, "arrival_s"), other.column(reference, "arrival_s")):
-            raise ClearschedError("the experiments of a figure have other episodes: run them again")
+        self._check_same(policy, other, reference)
         rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, "other", reference)
         own, theirs = self.by_episode(policy), other.by_episode(reference)
         found = paired_difference(own, theirs, rng, self.bootstrap.confidence, self.bootstrap.resamples)
         return found.scaled(100 / float(theirs.mean()))
+
+    def ratio_to(self, policy: str, other: Runs, reference: str) -> Interval:
+        """As `ratio`, where the reference is of another base with the same test episodes.
+
+        Raises:
+            ClearschedError: the episodes are not the same.
+        """
+        self._check_same(policy, other, reference)
+        rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, "ratio to", reference)
+        own, theirs = self.by_episode(policy), other.by_episode(reference)
+        return bootstrap_ratio(own, theirs, rng, self.bootstrap.confidence, self.bootstrap.resamples)
+
+    def _check_same(self, policy: str, other: Runs, reference: str) -> None:
+        if not np.array_equal(self.column(policy, "arrival_s"), other.column(reference, "arrival_s")):
+            raise ClearschedError("the experiments of a figure have other episodes: run them again")
 
     def makespans(self, policy: str) -> np.ndarray:
         """float64[episodes]: time of the last completion of each, s."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from clearsched.paper.experiments import EXPERIMENTS, params_of
 from clearsched.paper.tables import JOBS
 from clearsched.problems import find_problem
 from clearsched.schemas import write_table
+from clearsched.scorers.patches import read_patches
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -48,7 +50,9 @@ def run_experiment(
     problem.draw(own, trace, workloads)
     instance = problem.open(trace, workloads)
     episodes = instance.split("test")
-    policies = load_policies(problem, params.evaluation, read_json(tuned), teacher, students, searched)
+    policies = load_policies(problem, own.evaluation, read_json(tuned), teacher, students, searched)
+    if experiment.patches:
+        policies += [with_patches(policy, experiment.patches) for policy in policies if policy.kind == "student"]
     parts = []
     with Console(stderr=True).status("") as status:
         for policy in policies:
@@ -65,6 +69,17 @@ def run_experiment(
         "source": own.traces.source,
     }
     write_table(out_dir / "jobs.parquet", pa.concat_tables(parts).combine_chunks(), JOBS, metadata)
+
+
+PATCHED = "_patched"
+"""Behind the name of a student that has patches."""
+
+
+def with_patches(policy: Any, patches: Sequence[Any]) -> Policy:
+    """A student with patches in place of its own, under a name of its own."""
+    read = read_patches(list(patches), policy.problem, "patches of the paper's figures")
+    patched: Policy = replace(policy, name=policy.name + PATCHED, patches=read)
+    return patched
 
 
 def _rows(policy: Policy, instance: Any, episodes: Sequence[Any], tasks: bool) -> Iterator[pa.Table]:

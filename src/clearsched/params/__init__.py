@@ -9,7 +9,7 @@ from typing import Any
 
 from clearsched.documents import parse_json
 from clearsched.errors import ClearschedError
-from clearsched.files import read_json, write_json
+from clearsched.files import json_text, read_json, write_json
 from clearsched.params.checking import parse, read_overrides, read_yaml
 from clearsched.params.composing import defaults, params_model
 from clearsched.params.models import Params
@@ -106,6 +106,11 @@ def from_settings(lines: Iterable[str]) -> dict[str, Any]:
         if not (equals and all(sections) and key):
             raise ClearschedError(f"{line}: expected key=JSON, for example workload.load=0.85")
     return values
+
+
+def stage_text(values: dict[str, Any]) -> str:
+    """What `write_stage` writes of checked values."""
+    return json_text(values)
 
 
 def write_stage(values: dict[str, Any], stage: str, out: str | Path) -> None:

@@ -38,6 +38,7 @@ class Network(Protocol):
     inputs: Mapping[str, Sequence[str]]  # names by group, in order: what a checkpoint and the code must agree on
     none: bool  # whether tables of candidates have a last column for "none of these"
     levels: bool  # whether there is a level choice
+    always_most: bool  # whether its answer is always the largest level that is allowed: nothing of it is learned
 
     def encode(self, observation: Any) -> Any:
         """A `Batch`. Index tensors may share the observation's memory, so they last as long as its arrays."""
@@ -96,6 +97,14 @@ def soften_heads(heads: Sequence[nn.Sequential], temperature: float) -> None:
         for head in heads:
             for parameter in head[-1].parameters():
                 parameter.div_(temperature)
+
+
+def only_most(allowed: Tensor, like: Tensor) -> Tensor:
+    """[B, N]: score 0 for the largest level that is allowed, bool[B, N], and -inf for all others; in the type of
+    `like`."""
+    level = torch.arange(1, allowed.shape[1] + 1, device=allowed.device)[None]
+    largest = (allowed * level).amax(dim=1, keepdim=True)
+    return torch.zeros_like(allowed, dtype=like.dtype).masked_fill(level != largest, -torch.inf)
 
 
 def with_none(table: Tensor, none_score: Tensor, none_allowed: Tensor) -> Tensor:

@@ -340,7 +340,7 @@ class Problem(Protocol):
     def compile_heuristic(self, name: str, parameters: Sequence[float]) -> Compiled:
         """A heuristic that runs in the loop."""
 
-    def network(self, sizes: Mapping[str, int], none: bool) -> Any:
+    def network(self, sizes: Mapping[str, Any], none: bool) -> Any:
         """A network for its decisions (`teacher.network.Network`); `none`: it scores "none of these" too."""
 
 

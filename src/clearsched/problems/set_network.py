@@ -16,6 +16,7 @@ from clearsched.problems.networks import (
     Normalised,
     float_tensor,
     index_tensor,
+    only_most,
     perceptron,
     signed_log,
     soften_heads,
@@ -64,12 +65,21 @@ class SetNetwork(Normalised):
         hidden: width of hidden layers.
         none: whether "none of these" is scored.
         levels: whether there is a level choice.
+        always_most: whether its answer is always the largest level.
     """
 
-    def __init__(self, features: tuple[str, ...], embedding: int, hidden: int, none: bool, levels: bool) -> None:
+    def __init__(
+        self,
+        features: tuple[str, ...],
+        embedding: int,
+        hidden: int,
+        none: bool,
+        levels: bool,
+        always_most: bool = False,
+    ) -> None:
         super().__init__({"candidate": len(features)})
         self.inputs = {"candidate": features, "level": LEVEL_INPUTS if levels else ()}
-        self.none, self.levels = none, levels
+        self.none, self.levels, self.always_most = none, levels, always_most
         width = len(features) + 3 * embedding + 1
         self.candidate_net = perceptron(len(features), hidden, embedding)
         self.rank_net = perceptron(width, hidden, hidden, 1)
@@ -130,11 +140,13 @@ class SetNetwork(Normalised):
         first, last = batch.levels[chosen].float().unbind(dim=1)
         most = int(last.max())
         level = torch.arange(1, most + 1, dtype=torch.float32, device=chosen.device)[None]
+        allowed = (level >= first[:, None]) & (level <= last[:, None])
+        if self.always_most:
+            return only_most(allowed, embedding.candidate)
         above = (level - first[:, None] + 1).clamp(min=1)
         log_level = level.log().expand(len(chosen), -1)
         inputs = torch.stack([level / last[:, None], log_level, above / last[:, None], above.log()], dim=2)
         context = self.level_context(embedding.candidate[chosen])
         hidden = torch.relu(context[:, None] + self.level_input(inputs.to(context.dtype)))
-        allowed = (level >= first[:, None]) & (level <= last[:, None])
         scores: Tensor = self.level_net(hidden).squeeze(2).masked_fill(~allowed, -torch.inf)
         return scores

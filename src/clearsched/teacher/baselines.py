@@ -16,22 +16,23 @@ import numpy as np
 
 
 def group_advantages(
-    times_s: Sequence[np.ndarray], results: Sequence[Any], horizon_s: float, end_s: float = np.inf
+    times_s: Sequence[np.ndarray], results: Sequence[Any], horizon_s: float, end_s: float | np.ndarray = np.inf
 ) -> list[np.ndarray]:
     """Return-to-go of each rollout at the times of its decisions, less the mean over all rollouts at these times.
 
     Args:
-        times_s: float64[T_i] for each rollout of one episode.
+        times_s: float64[T_i] for each rollout of one episode; or of several, for a baseline that does not depend on
+            what came in (without the variance reduction of the source above).
         results: the `Outcome` of each of these rollouts.
         horizon_s: see `Outcome.cost_to_go`.
-        end_s: what happens later does not count.
+        end_s: what happens later does not count; one for all, or float64[rollouts].
 
     Returns:
-        float64[T_i] for each rollout. At any one time those of all rollouts sum to 0.
+        float64[T_i] for each rollout. At any one time those of all rollouts sum to 0, where they end together.
     """
-    advantages = []
+    advantages, ends_s = [], np.broadcast_to(end_s, len(times_s)).tolist()
     for own, times in enumerate(times_s):
-        returns = np.stack([cost_until(result, times, horizon_s, end_s) for result in results])
+        returns = np.stack([cost_until(result, times, horizon_s, ends_s[own]) for result in results])
         advantages.append(returns[own] - returns.mean(axis=0))
     return advantages
 

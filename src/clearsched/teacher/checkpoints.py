@@ -21,14 +21,18 @@ from clearsched.teacher.policy import TeacherPolicy
 FORMAT = 2
 """Grows when a checkpoint written before can no longer be read."""
 
-SIZES = ("embedding", "hidden", "rounds")
+SIZES = {"embedding": 1, "hidden": 1, "rounds": 0}
+"""What a network must be told, and the least of each."""
+
+OPTIONS: Mapping[str, tuple[Any, ...]] = {"levels": ("learned", "most"), "rate": (False, True)}
+"""What it may be told; the first is the default, which a file leaves out: older ones know of no other."""
 
 LARGE = 2**26
 """Bytes of weights from which on a description is not believed without looking."""
 
 
 def save_checkpoint(
-    path: Path, network: Any, problem: Problem, sizes: Mapping[str, int], facts: Mapping[str, Any]
+    path: Path, network: Any, problem: Problem, sizes: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> None:
     """Write the weights to `path` and their description to the same name with `.json`.
 
@@ -36,10 +40,12 @@ def save_checkpoint(
         path: a `.safetensors` file.
         network: single precision.
         problem: that it was trained for.
-        sizes: embedding, hidden and rounds.
+        sizes: embedding, hidden and rounds; levels and rate.
         facts: further entries of the JSON file: validation results, provenance.
     """
-    _save(path, network, problem, {"network": {name: int(sizes[name]) for name in SIZES}}, facts)
+    told = {name: int(sizes[name]) for name in SIZES}
+    told |= {name: sizes[name] for name, known in OPTIONS.items() if sizes.get(name, known[0]) != known[0]}
+    _save(path, network, problem, {"network": told}, facts)
 
 
 def save_published(path: Path, network: Any, problem: Problem, name: str, facts: Mapping[str, Any]) -> None:
@@ -136,18 +142,22 @@ def _without_weights(description: Any, path: Path) -> Any:
     return problem.network(sizes, none)
 
 
-def _sizes(description: Mapping[str, Any], where: Path) -> dict[str, int]:
+def _sizes(description: Mapping[str, Any], where: Path) -> dict[str, Any]:
     sizes = description.get("network")
     if not isinstance(sizes, dict):
         raise ClearschedError(f"{where}: network is missing; train it again")
-    for name in SIZES:
+    for name, least in SIZES.items():
         value = sizes.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
-            raise ClearschedError(f"{where}: network.{name} is {value}: a whole number from 1 to 4096 expected")
-    return {name: sizes[name] for name in SIZES}
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= 4096:
+            raise ClearschedError(f"{where}: network.{name} is {value}: a whole number from {least} to 4096 expected")
+    for name, known in OPTIONS.items():
+        if not any(sizes.get(name, known[0]) is value or sizes.get(name) == value != 1 for value in known):
+            told = ", ".join(json.dumps(value) for value in known)
+            raise ClearschedError(f"{where}: network.{name} is {json.dumps(sizes[name])[:60]}: known are {told}")
+    return {name: sizes[name] for name in (*SIZES, *OPTIONS) if name in sizes}
 
 
-def _check_claim(path: Path, problem: Problem, sizes: Mapping[str, int], none: bool) -> None:
+def _check_claim(path: Path, problem: Problem, sizes: Mapping[str, Any], none: bool) -> None:
     """Refuse sizes of a network that the file cannot hold, before they take memory and time."""
     with torch.device("meta"):  # shapes without numbers
         claimed = 4 * sum(weights.numel() for weights in problem.network(sizes, none).parameters())

@@ -259,7 +259,8 @@ def take_step(network: Any, optimiser: torch.optim.Optimizer, loss: Tensor, rate
 def imitation_loss(network: Any, examples: Examples) -> tuple[Tensor, tuple[float, float, float]]:
     """Mean cross-entropy of candidate plus that of level; mean entropy of candidate, accuracy of each.
 
-    A decision answered by none has no level: it adds nothing to the second part.
+    A decision answered by none has no level, and where the network's is always the most it has none to learn: these
+    add nothing to the second part.
     """
     batch = encode(network, examples.observation)
     candidate, level = tensor(examples.candidate, network), tensor(examples.level, network)
@@ -269,7 +270,7 @@ def imitation_loss(network: Any, examples: Examples) -> tuple[Tensor, tuple[floa
     with torch.no_grad():
         right = (ranks.argmax(dim=1) == column).float().mean()
     right_level = torch.ones((), device=candidate.device)
-    if levels is not None:
+    if levels is not None and not network.always_most:
         named = candidate != NONE
         index = torch.where(named, level - 1, 0)
         of_level = torch.where(named[:, None], levels.gather(1, index[:, None]), 0.0)

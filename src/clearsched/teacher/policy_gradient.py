@@ -120,9 +120,10 @@ class Improving:
         params, scale_s = self.params, self._scale_s
         trace_s = np.inf if params.trace is None else params.trace * scale_s
         if params.curriculum is None:
-            return Scope(params.horizon * scale_s, trace_s)
+            return Scope(params.horizon * scale_s, trace_s, baseline=params.baseline)
         grown = GROWTH ** (self.iteration / max(params.iterations - 1, 1))
-        return Scope(params.horizon * scale_s, trace_s, params.curriculum * scale_s * grown, self._expert)
+        cut_s = params.curriculum * scale_s * grown
+        return Scope(params.horizon * scale_s, trace_s, cut_s, self._expert, params.baseline)
 
     def _move_average(self) -> None:
         share = self.params.average

@@ -53,6 +53,7 @@ class Scope(NamedTuple):
     trace_s: float = np.inf  # see `baselines.generalised`
     cut_s: float = np.inf  # mean of the times at which rollouts are cut; infinite: they run to their end
     expert: Compiled = None  # schedules on, unseen, where a rollout was cut
+    baseline: str = "sequence"  # or iteration: the rollouts whose mean return is the baseline (`ImproveParams`)
 
 
 class Drawn(NamedTuple):
@@ -77,18 +78,21 @@ def collect(
     without memory, so that no choice is made with the end in view (Mao et al. 2019, "Learning Scheduling Algorithms
     for Data Processing Clusters", §5.3). Decima's differential reward subtracts the same from all rollouts of an
     episode until then, so it is in the baseline already.
+    With the baseline `iteration` all rollouts share one, whatever their jobs.
     """
     episodes = [episode for episode in sequences for _ in range(rollouts)]
     ends_s = np.full(len(sequences), np.inf)
     if np.isfinite(scope.cut_s):
         ends_s = generator.exponential(scope.cut_s, len(sequences))
-    steps, results = roll_out(network, instance, episodes, generator, np.repeat(ends_s, rollouts), scope.expert)
+    ends_s = np.repeat(ends_s, rollouts)
+    steps, results = roll_out(network, instance, episodes, generator, ends_s, scope.expert)
     places = np.cumsum(np.bincount(steps.episode, minlength=len(episodes)))[:-1]
     times, backlogs = np.split(steps.time_s, places), np.split(steps.observation.backlog(), places)
     advantages, excess = [], []
-    for number, end_s in enumerate(ends_s.tolist()):
-        group = slice(number * rollouts, (number + 1) * rollouts)
-        advantages += group_advantages(times[group], results[group], scope.horizon_s, end_s)
+    size = len(episodes) if scope.baseline == "iteration" else rollouts
+    for first in range(0, len(episodes), size):
+        group = slice(first, first + size)
+        advantages += group_advantages(times[group], results[group], scope.horizon_s, ends_s[group])
         excess += excess_backlog(times[group], backlogs[group], [result.end_s for result in results[group]])
     joined = without_backlog(np.concatenate(advantages), np.concatenate(excess))
     if np.isfinite(scope.trace_s):

@@ -17,7 +17,22 @@ class NetworkParams(Section):
 
     embedding: int = Field(16, ge=1, le=512, description="width of an embedding")
     hidden: int = Field(32, ge=1, le=1024, description="width of hidden layers")
-    rounds: int = Field(4, ge=1, le=64, description="rounds of message passing, where the network reads a graph")
+    rounds: int = Field(
+        4,
+        ge=0,
+        le=64,
+        description="rounds of message passing, where the network reads a graph; 0: no graph embedding, scores are "
+        "told from the inputs of stage, job and cluster alone",
+    )
+    levels: Literal["learned", "most"] = Field(
+        "learned",
+        description="choice of a level, where the problem has one: the network's own, or always the most there is, so "
+        "that nothing is limited",
+    )
+    rate: bool = Field(
+        False,
+        description="whether the network is told the mean time between arrivals, where the problem tells it",
+    )
 
 
 class CloneParams(Section):
@@ -45,11 +60,16 @@ class CloneParams(Section):
 
 
 class ImproveParams(Section):
-    """Policy gradient; the baseline of a rollout is the mean over the rollouts of the same job sequence."""
+    """Policy gradient; the baseline of a rollout is a mean over rollouts, those of the same job sequence by default."""
 
     iterations: int = Field(6, ge=0, le=1_000_000, description="iterations; 0 keeps the clone")
     sequences: Count = Field(8, description="job sequences in an iteration")
     rollouts: int = Field(4, ge=2, le=10_000, description="rollouts of each job sequence")
+    baseline: Literal["sequence", "iteration"] = Field(
+        "sequence",
+        description="rollouts whose mean return is a rollout's baseline: those of its own job sequence, which takes "
+        "out what the jobs brought, or all of the iteration",
+    )
     exploration: float = Field(
         0.1,
         gt=0,

@@ -150,7 +150,11 @@ def _code_of_paper(verb: str, problem: Problem) -> list[Path]:
         draws = PAPER_FIGURES[verb.removeprefix("figure_")].draws
         return code_of(["clearsched.paper:figure", draws.partition(":")[0], *looks], narrow=True)
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
-    ran = {"claims": [], "episodes": [*heuristics, *_of(problem, *RUNS, "build", "draw", "edge_cases")]}
+    ran = {
+        "claims": [],
+        "episodes": [*heuristics, *_of(problem, *RUNS, "build", "draw", "edge_cases")],
+        "optimum": [*heuristics, *_of(problem, *RUNS)],
+    }
     return code_of([f"clearsched.paper:{verb}", *ran.get(verb, _of(problem, *RUNS))])
 
 

@@ -45,6 +45,7 @@ GLOBAL_FEATURES = (
     Feature("executors_to_decide", "executors", "executors that the decision is about"),
     Feature("jobs_in_system", "jobs", "active jobs"),
     Feature("num_executors", "executors", "executors of the cluster"),
+    Feature("interarrival_s", "s", "mean time between arrivals, as the episode was drawn; 0: a batch, or unknown"),
 )
 
 
@@ -342,6 +343,7 @@ def fill(state: State, out: Graph, node_of: np.ndarray, b: int) -> None:
         scalar[st.NUM_ACTIVE],
         scalar[st.NUM_EXECUTORS],
     )
+    out.totals[b, 3] = scalar[st.INTERARRIVAL_MS] / 1000
     out.node_start[b + 1], out.job_start[b + 1], out.edge_start[b + 1] = n, a, m
     out.candidate_start[b + 1] = first + count
 

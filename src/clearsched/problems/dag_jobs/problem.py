@@ -160,7 +160,7 @@ class DagJobs:
         values[: len(parameters)] = parameters
         return Compiled(CODES[name], values)
 
-    def network(self, sizes: Mapping[str, int], none: bool) -> Any:
+    def network(self, sizes: Mapping[str, Any], none: bool) -> Any:
         """The graph network."""
         from clearsched.problems.dag_jobs.network.network import TeacherNetwork
 

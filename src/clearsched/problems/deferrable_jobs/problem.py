@@ -148,10 +148,12 @@ class DeferrableJobsProblem:
             raise ClearschedError(f"heuristic {name}: {len(parameters)} parameters: it takes {len(entry.parameters)}")
         return Compiled(list(HEURISTICS).index(name), np.array(parameters, np.float64))
 
-    def network(self, sizes: Mapping[str, int], none: bool) -> Any:
+    def network(self, sizes: Mapping[str, Any], none: bool) -> Any:
         """The generic set network over the candidates; `none`: it scores "nothing now" too."""
         from clearsched.problems.set_network import SetNetwork
 
+        if sizes.get("rate"):
+            raise ClearschedError(f"teacher.network.rate: {self.name} tells its networks no rate: leave it out")
         names = tuple(feature.name for feature in FEATURES)
         return SetNetwork(names, sizes["embedding"], sizes["hidden"], none, levels=False)
 

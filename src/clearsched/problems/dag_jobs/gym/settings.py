@@ -177,6 +177,7 @@ class Settings:
             seed=int(generator.integers(2**63 - 1)),
             semantics=semantics if self.idling else replace(semantics, idling=False),
             estimates=estimates(self.options, self._known),
+            interarrival_ms=self.mean_interarrival_ms,
         )
 
     def given(self, workload: Any) -> Workload:

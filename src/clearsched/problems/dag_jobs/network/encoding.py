@@ -37,7 +37,12 @@ JOB_INPUTS = (
     *(f"log_{name}" for name in SHARES),
     *(f"held_to_{name}" for name in SHARES),
 )
-GLOBAL_INPUTS = (*(feature.name for feature in GLOBAL_FEATURES), "work_left_s")
+RATE = "interarrival_s"
+"""The input of networks that are told the arrival rate, and only of these."""
+
+_TOLD_TOTALS = [place for place, feature in enumerate(GLOBAL_FEATURES) if feature.name != RATE]
+_RATE_TOTAL = [feature.name for feature in GLOBAL_FEATURES].index(RATE)
+GLOBAL_INPUTS = (*(GLOBAL_FEATURES[place].name for place in _TOLD_TOTALS), "work_left_s")
 LIMIT_INPUTS = (
     "limit_to_executors",
     "log_limit",
@@ -66,6 +71,11 @@ INPUTS = {
 """Names of the network's inputs, in order: what a checkpoint and the code must agree on."""
 
 
+def inputs_of(rate: bool) -> dict[str, tuple[str, ...]]:
+    """`INPUTS`, for a network that is told the arrival rate with that input too."""
+    return INPUTS | {"global": (*GLOBAL_INPUTS, RATE)} if rate else INPUTS
+
+
 class Batch(NamedTuple):
     """B decisions as one graph: n nodes, m edges, a jobs, c candidates, N the most executors of a cluster.
 
@@ -78,7 +88,7 @@ class Batch(NamedTuple):
     child: Tensor  # [m], as nodes
     jobs: Tensor  # float32[a, len(JOB_INPUTS)]
     job_decision: Tensor  # [a]
-    totals: Tensor  # float32[B, len(GLOBAL_INPUTS)]
+    totals: Tensor  # float32[B, len(GLOBAL_INPUTS)], one more with the rate
     candidates: Tensor  # float32[c, len(CANDIDATE_INPUTS)]
     candidate_node: Tensor  # [c]
     candidate_job: Tensor  # [c]
@@ -109,14 +119,19 @@ class Batch(NamedTuple):
         return table.index_put((self.candidate_decision, self.candidate_rank), values)
 
 
-def encode(graph: Graph) -> Batch:
-    """The inputs of the network. Index tensors may share the graph's memory, so they last as long as its arrays."""
+def encode(graph: Graph, *, rate: bool = False) -> Batch:
+    """The inputs of the network. Index tensors may share the graph's memory, so they last as long as its arrays.
+
+    `rate`: with the mean time between arrivals, the last of the totals.
+    """
     count = graph.num_decisions
     job_decision = np.repeat(np.arange(count), np.diff(graph.job_start))
     work = graph.jobs[:, WORK_LEFT].astype(np.float64) + WORK_OFFSET_MS / 1000
     log_shares = _log_shares(work, job_decision, graph.totals[:, EXECUTORS])
     held_to_share = np.log1p(np.maximum(graph.job_held, 0)[:, None] / np.exp(log_shares))
-    total_work = np.bincount(job_decision, work, count)
+    totals = [signed_log(graph.totals[:, _TOLD_TOTALS]), np.log1p(np.bincount(job_decision, work, count))[:, None]]
+    if rate:
+        totals.append(signed_log(graph.totals[:, [_RATE_TOTAL]]))
     return Batch(
         nodes=float_tensor(signed_log(graph.nodes)),
         node_job=index_tensor(graph.node_job),
@@ -124,7 +139,7 @@ def encode(graph: Graph) -> Batch:
         child=index_tensor(graph.edges[1]),
         jobs=float_tensor(np.concatenate([signed_log(graph.jobs), log_shares, held_to_share], axis=1)),
         job_decision=index_tensor(job_decision),
-        totals=float_tensor(np.concatenate([signed_log(graph.totals), np.log1p(total_work)[:, None]], axis=1)),
+        totals=float_tensor(np.concatenate(totals, axis=1)),
         candidates=float_tensor(signed_log(graph.candidates[:, TOLD])),
         **candidate_fields(graph),
         shares=float_tensor(log_shares),

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from clearsched.problems.dag_jobs.graph import Graph
-from clearsched.problems.dag_jobs.network.encoding import INPUTS, Batch, encode, encode_limits
-from clearsched.problems.networks import Normalised, perceptron, soften_heads, with_none
+from clearsched.problems.dag_jobs.network.encoding import Batch, encode, encode_limits, inputs_of
+from clearsched.problems.networks import Normalised, only_most, perceptron, soften_heads, with_none
 
 NORMALISED = ("node", "job", "global", "candidate")
 """Groups of inputs that are shifted and scaled to mean 0 and deviation 1 over the cloned decisions."""
@@ -64,17 +64,29 @@ class TeacherNetwork(Normalised):
     Args:
         embedding: width of the stage, job and cluster embeddings.
         hidden: width of hidden layers.
-        rounds: rounds of message passing; a stage sees what lies that many levels below it.
+        rounds: rounds of message passing; a stage sees what lies that many levels below it. With 0 there is no graph
+            embedding: neither messages nor sums over stages and jobs, as where Decima's is left out (§7.4, fig. 14).
+        levels: learned, or most: the limit is always all executors, so that no limit is controlled (ibid.).
+        rate: whether the mean time between arrivals is an input (§7.4, table 2).
         none: whether leaving the executors idle has a score too, from the cluster's embedding.
     """
 
-    inputs = INPUTS
     levels = True
 
-    def __init__(self, embedding: int, hidden: int, rounds: int, none: bool = False) -> None:
-        width = {group: len(names) for group, names in INPUTS.items()}
+    def __init__(
+        self,
+        embedding: int,
+        hidden: int,
+        rounds: int,
+        none: bool = False,
+        *,
+        levels: str = "learned",
+        rate: bool = False,
+    ) -> None:
+        self.inputs = inputs_of(rate)
+        width = {group: len(names) for group, names in self.inputs.items()}
         super().__init__({group: width[group] for group in NORMALISED})
-        self.none = none
+        self.none, self.rate, self.always_most = none, rate, levels == "most"
         self.node_net = perceptron(width["node"], hidden, embedding)
         self.passing = ChildrenToParents(embedding, rounds)
         self.job_net = perceptron(embedding + width["job"], hidden, embedding)
@@ -89,7 +101,7 @@ class TeacherNetwork(Normalised):
 
     def encode(self, observation: Graph) -> Batch:
         """The inputs of a graph."""
-        return encode(observation)
+        return encode(observation, rate=self.rate)
 
     def normalise_like(self, batch: Batch) -> None:
         """Take shift and scale of the inputs from a batch of typical decisions."""
@@ -105,9 +117,9 @@ class TeacherNetwork(Normalised):
         """Embeddings of all stages, jobs and decisions."""
         nodes, jobs = self.normal("node", batch.nodes), self.normal("job", batch.jobs)
         node = self.passing(self.node_net(nodes), batch.parent, batch.child)
-        of_job = node.new_zeros(len(jobs), node.shape[1]).index_add(0, batch.node_job, node)
+        of_job = self._sum(node, batch.node_job, len(jobs))
         job = self.job_net(torch.cat([of_job, jobs], dim=1))
-        of_all = node.new_zeros(batch.num_decisions, node.shape[1]).index_add(0, batch.job_decision, job)
+        of_all = self._sum(job, batch.job_decision, batch.num_decisions)
         total = self.total_net(torch.cat([of_all, self.normal("global", batch.totals)], dim=1))
         return Embedding(node, job, total, jobs, self.normal("candidate", batch.candidates))
 
@@ -124,9 +136,16 @@ class TeacherNetwork(Normalised):
     def score_levels(self, batch: Batch, embedding: Embedding, chosen: Tensor) -> Tensor:
         """[B, N]: score of each limit on the job of candidate `chosen` (int64[B]); -inf where it is not allowed."""
         inputs, allowed = encode_limits(batch, chosen)
+        if self.always_most:
+            return only_most(allowed, embedding.node)
         context = self.limit_context(self._context(batch, embedding, chosen))
         hidden = torch.relu(context[:, None] + self.limit_input(inputs.to(context.dtype)))
         return self.limit_net(hidden).squeeze(2).masked_fill(~allowed, -torch.inf)
+
+    def _sum(self, values: Tensor, of: Tensor, count: int) -> Tensor:
+        """[count, E]: sums of float[n, E] by int64[n]; zeros where there is no graph embedding."""
+        sums = values.new_zeros(count, values.shape[1])
+        return sums.index_add(0, of, values) if self.passing.rounds else sums
 
     def _context(self, batch: Batch, embedding: Embedding, chosen: Tensor) -> Tensor:
         """What is known of the job and the cluster of candidates, and of the candidates themselves."""

@@ -108,6 +108,7 @@ class Decima(nn.Module):
     inputs = INPUTS
     none = False
     levels = True
+    always_most = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -103,6 +103,24 @@ class OutageParams(Section):
     jobs: int = Field(20, ge=1, le=100_000, description="mean times between arrivals that it lasts")
 
 
+class MixedRatesParams(Section):
+    """Episodes of several arrival rates, each with one of its own; all have the same by default."""
+
+    least: float = Field(
+        1.0,
+        gt=0,
+        le=1000,
+        description="mean time between an episode's arrivals, at least, in times of the one above; each draws its own, "
+        "all between are alike",
+    )
+    most: float = Field(1.0, gt=0, le=1000, description="the same, at most")
+
+    @property
+    def are_mixed(self) -> bool:
+        """Whether episodes draw a rate each."""
+        return self.least < self.most or self.least != 1.0
+
+
 class BurstyParams(Section):
     """Arrivals `bursty`: a Markov-modulated Poisson process of two states, calm and burst."""
 
@@ -171,6 +189,7 @@ class WorkloadParams(Section):
     mean_interarrival_s: float | None = Field(
         None, gt=0, le=1e9, description="mean time between arrivals in seconds; empty: computed from `load`"
     )
+    mixed_rates: MixedRatesParams = MixedRatesParams()
     bursty: BurstyParams = BurstyParams()
     diurnal: DiurnalParams = DiurnalParams()
     replay: ReplayParams = ReplayParams()
@@ -213,6 +232,11 @@ class WorkloadParams(Section):
     def _fits(self) -> WorkloadParams:
         if self.surge.jobs and self.arrivals in ("batch", "replay"):
             raise ValueError(f"surge.jobs must be 0 where arrivals are {self.arrivals}: they have no rate to raise")
+        mixed = self.mixed_rates
+        if mixed.least > mixed.most:
+            raise ValueError(f"mixed_rates.least is {mixed.least:g}: it must not be above most, {mixed.most:g}")
+        if mixed.are_mixed and self.arrivals in ("batch", "replay"):
+            raise ValueError(f"mixed_rates must be 1 to 1 where arrivals are {self.arrivals}: they have no rate to mix")
         if self.outage.share and self.arrivals == "batch":
             raise ValueError("outage.share must be 0 where arrivals are batch: there is no time between them")
         last = self.surge.after_job + self.surge.jobs

@@ -44,6 +44,8 @@ class Workload:
         semantics: corrections and faults.
         objective: name of the measure that `EpisodeResult.cost_to_go` tells of.
         estimates: how wrong the durations are that policies see.
+        interarrival_ms: mean time between arrivals that the episode was drawn with, for networks that are told it; 0 of
+            a batch, or where nobody knows.
     """
 
     profile: np.ndarray
@@ -55,6 +57,7 @@ class Workload:
     semantics: Semantics = PUBLISHED
     objective: str = JCT
     estimates: Estimates = EXACT
+    interarrival_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -276,6 +279,7 @@ def _begin(profiles: Profiles, workload: Workload, task_rows: int, decision_rows
         task_rows=task_rows,
         decision_rows=decision_rows,
     )
+    state.scalar[st.INTERARRIVAL_MS] = round(workload.interarrival_ms)
     if not workload.estimates.are_exact:
         believe(state, believed_task_ms(profiles.arrays, profile, workload.estimates, workload.seed))
     return state

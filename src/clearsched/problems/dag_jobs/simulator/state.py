@@ -123,8 +123,9 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     ASKED_JOB,  # job whose pool the event itself opened a round on, or NONE
     SPARK_OFFERS,  # 1: idle executors are offered to stages whose parents are complete, and no others (§10)
     ENDED_STAGE,  # under Spark's offers: complete, but its children open after the round that is open; or NONE
-) = range(54)
-SCALARS = 54
+    INTERARRIVAL_MS,  # mean time between arrivals that the episode was drawn with, 0 where unknown: for networks
+) = range(55)
+SCALARS = 55
 
 ROUND_KEY = NONE
 

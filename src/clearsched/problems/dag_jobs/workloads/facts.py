@@ -21,6 +21,9 @@ LATEST_MS = 2**53
 """Arrivals: whole numbers that a float holds."""
 
 
+Interarrival = Annotated[float, Field(ge=0, le=2**40)]
+
+
 class Giant(BaseModel):
     """A job of each episode that has so many times its tasks."""
 
@@ -42,6 +45,8 @@ class Facts(BaseModel):
     trace: str = Field(max_length=100)
     estimates: dict[str, Any] = {}
     giant: Giant | None = None
+    mean_interarrival_ms: Interarrival = 0.0
+    interarrivals_ms: dict[str, list[Interarrival]] = {}
     outages: dict[str, dict[str, Any]] = {}
     stress: float = Field(1.0, gt=0, le=1)
 

@@ -36,7 +36,8 @@ class Workloads:
             objective; where the splits draw from different jobs or arrivals are not poisson, also `arrivals` and
             `splits`, which has the load and the mean time between arrivals of each split; where policies see wrong
             durations `estimates`, where a job of each episode is a giant `giant`, its place and its factor, and where
-            the outage of a split is at another time than that of `semantics`, `outages`, by split.
+            the outage of a split is at another time than that of `semantics`, `outages`, by split; with mixed rates
+            `interarrivals_ms`, the mean time between arrivals that each episode was drawn with, by split.
     """
 
     table: pa.Table
@@ -55,6 +56,7 @@ class Workloads:
         if count < (limit or 1):
             raise ClearschedError(f"{limit or 1} {name} episodes asked for, the workloads hold {count}")
         bounds = np.searchsorted(episode, np.arange((limit or count) + 1))
+        gaps_ms = self._gaps_ms(name, count)
         semantics = Semantics(**self.settings["semantics"] | self.settings.get("outages", {}).get(name, {}))
         return [
             Workload(
@@ -67,9 +69,26 @@ class Workloads:
                 semantics,
                 self.settings["objective"],
                 Estimates(**self.settings.get("estimates", {})),
+                gap_ms,
             )
-            for a, b in pairwise(bounds)
+            for (a, b), gap_ms in zip(pairwise(bounds), gaps_ms, strict=False)
         ]
+
+    def _gaps_ms(self, name: str, count: int) -> list[float]:
+        """The mean time between arrivals that each of the split's episodes was drawn with.
+
+        Raises:
+            ClearschedError: the settings tell another number of them.
+        """
+        told = self.settings.get("interarrivals_ms", {}).get(name)
+        if told is None:
+            own = self.settings.get("splits", {}).get(name, self.settings)
+            return [float(own.get("mean_interarrival_ms", 0.0))] * count
+        if len(told) != count:
+            raise ClearschedError(
+                f"workloads: interarrivals_ms tells of {len(told)} {name} episodes, there are {count}; build it again"
+            )
+        return list(told)
 
 
 def read_workloads(path: str | Path) -> Workloads:

@@ -70,6 +70,10 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         # The jobs of a swarm stand before it, where they come before it.
         before = options.swarm.jobs if options.swarm.after_job <= options.giant.after_job else 0
         settings["giant"] = {"job": options.giant.after_job + before, "tasks": options.giant.tasks}
+    if options.mixed_rates.are_mixed:
+        settings["interarrivals_ms"] = {
+            split: interarrivals_ms(params, split, facts["mean_interarrival_ms"]) for split, (_, facts) in plans.items()
+        }
     table = draw_episodes(params, {split: draw for split, (draw, _) in plans.items()})
     write_table(out, table, WORKLOADS, settings)
     return Workloads(table, settings)
@@ -122,15 +126,40 @@ def estimates(options: WorkloadParams, known: Survey) -> Estimates:
 def draw_episodes(params: Params, draws: dict[str, Draw]) -> pa.Table:
     """All episodes as a table of schema `WORKLOADS`."""
     episodes = []
-    for index, split in enumerate(SPLITS):
+    for split in SPLITS:
         for episode in range(getattr(params.workload.episodes, split)):
-            generator = np.random.default_rng([params.seed, index, episode])
+            generator = episode_stream(params, split, episode)
             profile, arrival = draws[split](generator)
             seed = int(generator.integers(2**63 - 1))
             jobs = np.arange(len(profile))
             columns = (np.full(len(jobs), episode), jobs, profile, arrival, np.full(len(jobs), seed))
             episodes.append(pa.table([pa.repeat(split, len(jobs)), *columns], WORKLOADS.names).cast(WORKLOADS))
     return pa.concat_tables(episodes).combine_chunks()
+
+
+def episode_stream(params: Params, split: str, episode: int) -> np.random.Generator:
+    """The random numbers of an episode, from their beginning."""
+    return np.random.default_rng([params.seed, SPLITS.index(split), episode])
+
+
+def pace(options: WorkloadParams, generator: np.random.Generator) -> float:
+    """The mean time between the arrivals of an episode, in times of that of the workload: its stream's first number,
+    so that it can be told beside the episode. Without mixed rates nothing is drawn."""
+    mixed = options.mixed_rates
+    return float(generator.uniform(mixed.least, mixed.most)) if mixed.are_mixed else 1.0
+
+
+def mean_pace(options: WorkloadParams) -> float:
+    """What `pace` is on average."""
+    return (options.mixed_rates.least + options.mixed_rates.most) / 2
+
+
+def interarrivals_ms(params: Params, split: str, mean_ms: float) -> list[float]:
+    """The mean time between arrivals of each episode of a split, `mean_ms` being that of all of them."""
+    options = params.workload
+    own = mean_ms / mean_pace(options)
+    count = getattr(options.episodes, split)
+    return [own * pace(options, episode_stream(params, split, episode)) for episode in range(count)]
 
 
 def mean_interarrival_ms(options: WorkloadParams, mean_executor_ms: float) -> float:
@@ -153,12 +182,14 @@ def plan(options: WorkloadParams, pool: Pool, known: Survey) -> tuple[Draw, dict
         draw, facts = _replay(options, pool, known)
         return with_swarm(draw, options.swarm, pool, known), {"profiles": count} | facts
     mean_ms = pool.mean(known.executor_ms) if len(known.executor_ms) else float("nan")
-    gap = mean_interarrival_ms(options, mean_ms)
+    own = mean_interarrival_ms(options, mean_ms)
 
     def draw_random(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        times = pace(options, generator)
         profile = pool.draw(generator, options.jobs)
-        return profile, _arrivals(options, generator, gap)
+        return profile, _arrivals(options, generator, own * times)
 
+    gap = own * mean_pace(options)
     load = mean_ms / (gap * options.executors) if gap and mean_ms == mean_ms else None
     draw = with_swarm(with_surge(draw_random, options.surge, load), options.swarm, pool, known)
     return draw, {"profiles": count, "mean_interarrival_ms": gap, "offered_load": load}

@@ -21,7 +21,9 @@ if PAPER:
 PARAMS = next(iter(SCENARIOS.values()))
 PROBLEM = find_problem(PARAMS.problem)
 # Where episodes run changes no result: it is neither a param nor an input of any rule.
-shell.prefix(f"export {SWITCH}={shlex.quote(variable(PARAMS.parallel))}; {PREFIX}")
+# Snakemake formats the prefix: braces are doubled.
+PARALLEL = shlex.quote(variable(PARAMS.parallel)).replace("{", "{{").replace("}", "}}")
+shell.prefix(f"export {SWITCH}={PARALLEL}; {PREFIX}")
 MANY = len(SCENARIOS) > 1
 
 # A single scenario has its name in all paths; of several, the name is a wildcard.

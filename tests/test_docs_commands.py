@@ -166,7 +166,7 @@ def test_data_are_data(block: Block) -> None:
 
 def workplace(folder: Path) -> Path:
     """A folder that looks like the repository to who types a command there, with small params."""
-    for name in ("Snakefile", "workflow", "data", "examples", "src", "benchmarks"):
+    for name in ("Snakefile", "workflow", "data", "examples", "src", "benchmarks", "engines"):
         (folder / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "scenarios", folder / "scenarios")
     tiny = yaml.safe_load((ROOT / "tests/config/tiny.yaml").read_text("utf-8")) | {"scenario": "default"}
@@ -194,7 +194,8 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("spark-logs", "FOLDER"):
         (folder / name).mkdir()
     (folder / "model.pt").touch()
-    (folder / "scenarios/mine.yaml").write_text(written("scenarios/mine.yaml"))
+    for name in ("scenarios/mine.yaml", "scenarios/cluster.yaml"):
+        (folder / name).write_text(written(name))
     for command in of("echo"):
         said, aim = command.words[1], command.words[3]
         (folder / aim).write_text(said + "\n")

@@ -297,6 +297,7 @@ OTHERWISE = {
     ("clearsched", "figures", "compare"): "needs a second scenario: tests/test_workflow.py",
     ("clearsched", "edge-cases", "show"): "needs all edge cases: tests/test_edge_cases.py",
     ("clearsched", "students", "fit"): "a step of the workflow that the tutorial runs",
+    ("clearsched", "engine"): "asks a real engine: tests/test_engine_spark_run.py, tests/test_engine_slurm.py",
     ("clearsched", "serve"): "goes on until it is told to end: tests/test_serving.py",
 }
 """Commands that are not run here, and where they are."""
@@ -316,8 +317,9 @@ SMALLER = {"/var/log/spark": "spark-logs", "/spark-logs": "spark-logs", "jobs=10
 
 @pytest.fixture(scope="module")
 def desk(followed: Path) -> Path:
-    """The tutorial's results under the name that other pages have, and the files that these have lying about."""
-    (followed / RESULTS).symlink_to("mine")
+    """The tutorial's results under the names that other pages have, and the files that these have lying about."""
+    for name in (RESULTS, "results/cluster"):
+        (followed / name).symlink_to("mine")
     shutil.copy(followed / RESULTS / "students/rule_list.json", followed / "rule_list.json")
     shutil.copy(followed / RESULTS / "decisions/decisions.parquet", followed / "decisions.parquet")
     (followed / "wrong.yaml").write_text((followed / "params.yaml").read_text())

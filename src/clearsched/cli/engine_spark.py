@@ -9,7 +9,7 @@ import typer
 
 from clearsched.cli.commands import App
 from clearsched.cli.options import OutFile, OutFolder, TraceFile, TunedFile, WorkloadsFile
-from clearsched.engines.spark.requirements import JAR
+from clearsched.engines.spark import JAR
 
 app = App(name="spark", help="A real standalone Spark on this machine.", no_args_is_help=True)
 

@@ -2,3 +2,10 @@
 
 How it works and what came of it is told in docs/engines-spark-runs.md.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+JAR = Path("engines/spark/build/clearsched-spark.jar")
+"""What `make spark-jar` builds."""

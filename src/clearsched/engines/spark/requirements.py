@@ -11,12 +11,12 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from clearsched.engines.spark import JAR
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.traces.recorder.settings import java_command
 
 INSTALL = "pip install 'clearsched[spark]'"
 BUILD = "make spark-jar"
-JAR = Path("engines/spark/build/clearsched-spark.jar")
 REPLAY_CLASS = "org/clearsched/spark/replay/Replay.class"
 MANAGER_FILE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
 BUILT_FOR = "org/clearsched/spark/built-for.properties"

@@ -206,6 +206,8 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("command", PLANNED, ids=str)
 def test_the_workflow_plans_it(plans: Path, command: Command) -> None:
     """`snakemake --dry-run`: targets, scenarios and values of the command line are all right."""
+    if "workflow/profiles/slurm" in command.words:
+        pytest.importorskip("snakemake_executor_plugin_slurm", reason="extra slurm: snakemake-executor-plugin-slurm")
     path = re.search(r"data/downloads/[\w.]+", " ".join(command.words))
     words = tuple(word.replace(path[0], "data/tpch-spark.parquet") if path else word for word in command.words)
     answer = run(plans, words, "--dry-run", "--quiet", "all")

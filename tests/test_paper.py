@@ -10,9 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +48,7 @@ from clearsched.problems.dag_jobs.schemas import OPTIMALITY
 from clearsched.registry import load
 from clearsched.schemas import FIDELITY, LEARNING_CURVE, STUDENTS_PARETO, read_table, write_table
 from clearsched.scorers.policy import ScoredPolicy, load_policy
+from planned import in_turn
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs" / "paper.md"
@@ -705,12 +704,6 @@ def check_all_made(made: Path) -> None:
     assert judged == {"no verdict", "not comparable"}
 
 
-def can_run(words: Sequence[str]) -> bool:
-    """Whether the files that a command reads are there."""
-    given = words[1:-1] if words[0] == "cp" else [w for o, w in pairwise(words) if not o.startswith("--out")]
-    return all(Path(word).exists() for word in given if word.startswith("results/"))
-
-
 @pytest.mark.workflow
 def test_the_rules_make_all_figures_and_claims_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the rules run at the scale smoke, without a process for each: starting one takes longer than its work."""
@@ -719,11 +712,7 @@ def test_the_rules_make_all_figures_and_claims_in_one_process(tmp_path: Path, mo
     listed = sorted(commands_of(answer), key=lambda words: words[1:3] == ["paper", "claims"])  # of a whole folder
     assert {words[0] for words in listed} == {"clearsched", "cp"}
     monkeypatch.chdir(tmp_path)
-    while listed:
-        now = next((words for words in listed if can_run(words)), None)
-        assert now, listed
-        listed.remove(now)
-        program, *words = now
+    for program, *words in in_turn(listed):
         if program == "clearsched":
             assert not app(words, prog_name="clearsched", standalone_mode=False), words
             continue

@@ -1,6 +1,6 @@
 """Only the evaluation, and what follows from it, reads test episodes: all other rules run where there are none.
 
-Snakemake says which commands the rules are, those that may read them left out; they run here in their order, in one
+Snakemake says which commands the rules are, those that may read them left out; they run here one after another, in one
 process, on a file of episodes that has none of the test. To ask for a split that has no episodes is an error
 (`Instance.split`), so a command that reads them fails. A rule that is added is asked about like the others.
 """
@@ -18,6 +18,7 @@ from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.workloads import Workloads as DagJobs
 from clearsched.problems.deferrable_jobs.workloads.files import Workloads as DeferrableJobs
+from planned import in_turn
 from test_workflow import REPOSITORY, snakemake, workplace
 
 READERS = ("evaluation_run", "students_pareto_compare", "figures_draw_arrivals", "report_collect")
@@ -30,7 +31,7 @@ DRAW = ("traces", "workloads")
 
 
 def commands(folder: Path, problem: str) -> list[list[str]]:
-    """The arguments of `clearsched` in each rule that may not read test episodes, in their order."""
+    """The arguments of `clearsched` in each rule that may not read test episodes."""
     answer = snakemake(
         folder,
         *("all", "students_pareto", "--dry-run", "--printshellcmds", "--cores", "1", "--omit-from", *READERS),
@@ -79,7 +80,7 @@ def test_no_rule_but_the_evaluations_reads_test_episodes(
         "students fit",
     }
     assert not stages & {"evaluation run", "edge-cases run", "students pareto"}
-    for words in listed:
+    for words in in_turn(listed):
         run(words)
 
 
@@ -89,9 +90,10 @@ def test_a_rule_that_reads_them_is_found(tmp_path: Path, problem: str, monkeypat
     """The tuning, made to look at a test episode beside those of validation."""
     listed = commands(workplace(tmp_path), problem)
     monkeypatch.chdir(tmp_path)
-    tuning = next(place for place, words in enumerate(listed) if words[:2] == ["heuristics", "tune"])
-    for words in listed[:tuning]:
-        run(words)
+    for tuning in in_turn(listed):
+        if tuning[:2] == ["heuristics", "tune"]:
+            break
+        run(tuning)
     kind = {"dag_jobs": DagJobs, "deferrable_jobs": DeferrableJobs}[problem]
     own = kind.split
 
@@ -101,4 +103,4 @@ def test_a_rule_that_reads_them_is_found(tmp_path: Path, problem: str, monkeypat
 
     monkeypatch.setattr(kind, "split", peeking)
     with pytest.raises(ClearschedError, match="1 test episodes asked for, the workloads hold 0"):
-        run(listed[tuning])
+        run(tuning)

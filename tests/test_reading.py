@@ -258,10 +258,10 @@ LOGS = {
 ASKED = ("job_is_source", "job_executors", "job_age_s", "stage_rank", "stage_tasks_left")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(["steps", "weights"]), st.booleans())
 def test_flips_of_caps_weights_groups_and_none(seed: int, kind: str, shared: bool) -> None:
-    """A grid of 2,001 values between the least and the most of each feature finds none that is smaller."""
+    """A grid of 301 values between the least and the most of each feature finds none that is smaller."""
     generator = np.random.default_rng(seed)
     table = np.round(10 * generator.random((5, len(ASKED))), 2)
     table[:, 0] = generator.integers(0, 2, 5)
@@ -284,7 +284,7 @@ def test_flips_of_caps_weights_groups_and_none(seed: int, kind: str, shared: boo
     for name in ASKED:
         column = PLACE[name]
         for unit in units_of(spread, column, groups):
-            grid = np.linspace(spread.low[column], spread.high[column], 2001, dtype=np.float32)
+            grid = np.linspace(spread.low[column], spread.high[column], 301, dtype=np.float32)
             for value in np.unique(np.round(grid)) if spread.whole[column] else grid:
                 distance = abs(float(value) - float(columns[unit[0], column])) / max(spread.deviation[column], 1e-30)
                 if distance < least * (1 - 1e-5):

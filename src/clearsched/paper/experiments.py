@@ -6,7 +6,7 @@ base, as they are: what changes is what they were not made for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from clearsched.edge_cases.cases import params_of as params_of_case
@@ -78,6 +78,15 @@ def _rate_at(percent: int) -> Callable[[Params], Params]:
     return lambda params: _rate_of_test(params, load=percent / 100, mean_interarrival_s=None)
 
 
+def _no_estimates(params: Params) -> Params:
+    return _changed(params, {"estimates": {"missing": 1.0}})
+
+
+def _split_by_template(params: Params) -> Params:
+    """The episodes of the base unseen_queries, for a network that has seen their queries in training."""
+    return _changed(params, {"split": "template"})
+
+
 def _slow_moves(params: Params) -> Params:
     """Moves that take five times as long as those that policies were made for."""
     return _changed(params, {"moving_delay_s": 5 * params.workload.moving_delay_s})
@@ -111,78 +120,61 @@ PATCH = {
 """The worked example of docs/patches.md, for moves that take five times as long."""
 
 
-def _experiments() -> list[Experiment]:
-    found = [
-        Experiment("batch", "20 jobs at time 0", "batch", _as_it_is),
-        Experiment("stream", "a stream of jobs", "stream", _as_it_is, tasks=True),
-    ]
-    found += [
-        Experiment(
-            f"load_{load}", f"load {load} %", "stream", _load(load), load in SMOKE_LOADS, episodes=20, group="loads"
-        )
-        for load in LOADS
-    ]
-    found += [
-        Experiment(
-            f"executors_{count}",
-            f"{count} executors",
-            "stream",
-            _cluster(times),
-            count == 100,
-            episodes=20,
-            group="others",
-        )
-        for count, times in CLUSTERS.items()
-    ]
-    found.append(
-        Experiment(
-            "estimates_none",
-            "no duration estimates",
-            "stream",
-            lambda params: _changed(params, {"estimates": {"missing": 1.0}}),
-            episodes=20,
-            group="others",
-        )
-    )
-    found += [
-        Experiment(f"edge_{case}", case.replace("_", " "), "stream", _edge(case), case in SMOKE_EDGES, group="edges")
-        for case in EDGES
-    ]
-    found += [Experiment(name, BASES[name].label, name, _as_it_is, students=False) for name in OBJECTIVES]
-    found += [
-        Experiment("rate_same", "trained at the rate of the test", "rate_same", _as_it_is, students=False),
-        Experiment("rate_other", "trained at another rate", "rate_other", _rate_of_test, students=False),
-        Experiment("rate_mixed", "trained on mixed rates", "rate_mixed", _rate_of_test, students=False),
-        Experiment("rate_told", "mixed rates, and told the rate", "rate_told", _rate_of_test, students=False),
-        Experiment("unseen", "trained on other queries", "unseen_queries", _as_it_is, students=False),
-        Experiment(
-            "seen",
-            "trained on all queries",
-            "rate_same",
-            lambda params: _changed(params, {"split": "template"}),
-            students=False,
-        ),
-        Experiment("changing", "quiet and crowded phases", "changing", _as_it_is),
-    ]
-    found += [
-        Experiment(
-            f"ablated_{what}_{load}",
-            f"{what} at load {load} %",
-            base,
-            _rate_at(load),
-            load in SMOKE_ABLATION_LOADS,
-            episodes=20,
-            students=False,
-            group=f"ablated_{what}",
-            policies=("weighted_fair", "teacher"),
-        )
-        for what, base in ABLATED.items()
-        for load in ABLATION_LOADS
-    ]
-    found += [
-        Experiment(
+def _of_streams() -> Iterator[Experiment]:
+    """Other loads, clusters, estimates and edge cases for the policies of a stream."""
+    for load in LOADS:
+        told = f"load {load} %"
+        yield Experiment(f"load_{load}", told, "stream", _load(load), load in SMOKE_LOADS, episodes=20, group="loads")
+    for count, times in CLUSTERS.items():
+        name, told = f"executors_{count}", f"{count} executors"
+        yield Experiment(name, told, "stream", _cluster(times), count == 100, episodes=20, group="others")
+    yield Experiment("estimates_none", "no duration estimates", "stream", _no_estimates, episodes=20, group="others")
+    for case in EDGES:
+        told = case.replace("_", " ")
+        yield Experiment(f"edge_{case}", told, "stream", _edge(case), case in SMOKE_EDGES, group="edges")
+
+
+def _of_networks() -> Iterator[Experiment]:
+    """Networks of other trainings, held against each other on the same episodes."""
+    for name in OBJECTIVES:
+        yield Experiment(name, BASES[name].label, name, _as_it_is, students=False)
+    for name, told, base, changes in (
+        ("rate_same", "trained at the rate of the test", "rate_same", _as_it_is),
+        ("rate_other", "trained at another rate", "rate_other", _rate_of_test),
+        ("rate_mixed", "trained on mixed rates", "rate_mixed", _rate_of_test),
+        ("rate_told", "mixed rates, and told the rate", "rate_told", _rate_of_test),
+        ("unseen", "trained on other queries", "unseen_queries", _as_it_is),
+        ("seen", "trained on all queries", "rate_same", _split_by_template),
+    ):
+        yield Experiment(name, told, base, changes, students=False)
+
+
+def _of_ablations() -> Iterator[Experiment]:
+    """Networks without a part, by the load."""
+    for what, base in ABLATED.items():
+        for load in ABLATION_LOADS:
+            yield Experiment(
+                f"ablated_{what}_{load}",
+                f"{what} at load {load} %",
+                base,
+                _rate_at(load),
+                load in SMOKE_ABLATION_LOADS,
+                episodes=20,
+                students=False,
+                group=f"ablated_{what}",
+                policies=("weighted_fair", "teacher"),
+            )
+
+
+def _of_patches() -> Iterator[Experiment]:
+    """A rule list with a patch and without it, where the patch is meant to serve and where it must not harm."""
+    for name, told, changes in (
+        ("patched_normal", "moves as ever", _as_it_is),
+        ("patched_slow", "slow moves", _slow_moves),
+    ):
+        yield Experiment(
             name,
-            label,
+            told,
             "stream",
             changes,
             episodes=20,
@@ -190,12 +182,18 @@ def _experiments() -> list[Experiment]:
             policies=("weighted_fair", "rule_list"),
             patches=(PATCH,),
         )
-        for name, label, changes in (
-            ("patched_normal", "moves as ever", _as_it_is),
-            ("patched_slow", "slow moves", _slow_moves),
-        )
+
+
+def _experiments() -> list[Experiment]:
+    return [
+        Experiment("batch", "20 jobs at time 0", "batch", _as_it_is),
+        Experiment("stream", "a stream of jobs", "stream", _as_it_is, tasks=True),
+        *_of_streams(),
+        *_of_networks(),
+        Experiment("changing", "quiet and crowded phases", "changing", _as_it_is),
+        *_of_ablations(),
+        *_of_patches(),
     ]
-    return found
 
 
 EXPERIMENTS = Registry("experiment of the papers' figures", _experiments())

@@ -13,6 +13,8 @@ from clearsched.engines.slurm.client import Queued
 from clearsched.engines.slurm.jobs import levels_below, longest_work
 from clearsched.errors import ClearschedError
 from clearsched.problems.dag_jobs.features import FEATURES
+from clearsched.problems.dag_jobs.simulator.rows import WORK_OFFSET_MS
+from clearsched.problems.dag_jobs.simulator.state import ROOT_OFFSET_MS
 from clearsched.scorers.patches import KEEP_LOCAL
 from clearsched.scorers.policy import ScoredPolicy
 
@@ -42,9 +44,6 @@ AT_SUBMISSION = {
     "sqrt_weight",
 }
 """Quantities that are a fact of a job as it is submitted, whatever else is in the queue."""
-
-WEIGHT_OFFSET_MS, ROOT_OFFSET_MS = 5000.0, 1000.0
-"""As in the simulator: a job about to end still counts."""
 
 BY_NAME = {feature.name: feature for feature in FEATURES}
 
@@ -162,9 +161,9 @@ class Cluster:
         offered = {stage.facts.job for stage in candidates}
         roots = [(each + ROOT_OFFSET_MS) ** 0.2 for each in work.values()]
         found = {
-            "sum_weight": sum(each + WEIGHT_OFFSET_MS for each in work.values()),
-            "sum_sqrt_weight": sum((each + WEIGHT_OFFSET_MS) ** 0.5 for each in work.values()),
-            "smallest_weight": min((work[job] for job in offered), default=0.0) + WEIGHT_OFFSET_MS,
+            "sum_weight": sum(each + WORK_OFFSET_MS for each in work.values()),
+            "sum_sqrt_weight": sum((each + WORK_OFFSET_MS) ** 0.5 for each in work.values()),
+            "smallest_weight": min((work[job] for job in offered), default=0.0) + WORK_OFFSET_MS,
             "jobs": len(work),
             "executors": self.cores,
             "to_decide": max(self.free, 0),
@@ -189,8 +188,8 @@ class Cluster:
             "arrival_ms": 1000 * stages[0].facts.arrived,
             "critical_path_left_ms": max(paths.values()),
             "smaller_jobs": sum(self._work_left_ms(other) < left for other in others),
-            "weight": left + WEIGHT_OFFSET_MS,
-            "sqrt_weight": (left + WEIGHT_OFFSET_MS) ** 0.5,
+            "weight": left + WORK_OFFSET_MS,
+            "sqrt_weight": (left + WORK_OFFSET_MS) ** 0.5,
             "root": (left + ROOT_OFFSET_MS) ** 0.2,
         }
 

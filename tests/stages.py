@@ -13,10 +13,11 @@ def stage_params(
     """Checked params of a problem: the given values of its sections, defaults for the rest.
 
     Sections need not fit together: a test's few episodes are fewer than the defaults of stages that it does not run.
-    `idling`: for dag_jobs, whether learned policies may leave executors idle.
+    `idling`: for dag_jobs, whether learned policies may leave executors idle. Fits there are checked under a fiftieth
+    of the stress: all of it takes most of a small fit's time.
     """
     if problem == "dag_jobs":
-        sections["workload"] = {"idling": idling} | sections.get("workload", {})
+        sections["workload"] = {"idling": idling, "stress": 0.02} | sections.get("workload", {})
     return parse({"problem": problem, "scenario": "test", "seed": seed, **sections}, "test", whole=False)
 
 

@@ -76,16 +76,18 @@ class Keeper:
         signature = self._look()
         if signature == self._signature and not asked:
             return
-        self._signature = signature
         try:
             found = self._read()
         except Exception as error:  # whatever is wrong with a file, the rules before it go on answering
+            if self._look() != signature:  # it was changed meanwhile: the next look judges what it has become
+                return
+            self._signature = signature
             why = str(error) if isinstance(error, ClearschedError) else f"{self.path}: {in_a_line(error)}"
             self.refused = why
             self.metrics.refused.inc()
             self._say(f"the rules stay those of {self.now.digest}: {why}")
             return
-        self.now, self.refused = found, None
+        self._signature, self.now, self.refused = signature, found, None
         self.metrics.loaded.inc()
         self._tell()
         self._say(f"read {self.path} again: {found.policy.name}, {found.digest}")

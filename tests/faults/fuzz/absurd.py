@@ -105,3 +105,50 @@ YAML_LINES = (
     "d: &d [*c, *c, *c, *c, *c, *c, *c, *c]\ne: &e [*d, *d, *d, *d, *d, *d, *d, *d]\nf: [*e, *e, *e, *e, *e, *e, *e]",
 )
 """Lines that YAML reads in ways that surprise."""
+
+HTTP_REQUESTS = (
+    *(
+        b"GET /decide HTTP/1.1",
+        b"POST / HTTP/1.1",
+        b"GET /rules HTTP/1.1",
+        b"GET /metrics HTTP/1.1",
+        b"HEAD /rules HTTP/1.1",
+    ),
+    *(b"GET /openapi.json HTTP/1.1", b"OPTIONS * HTTP/1.1", b"CONNECT x:1 HTTP/1.1", b"TRACE /decide HTTP/1.1"),
+    *(b"POST /decide?explain=false HTTP/1.1", b"POST /decide?explain=2 HTTP/1.1", b"POST /decide?explain HTTP/1.1"),
+    *(b"POST /decide?x=" + b"%00" * 3000 + b" HTTP/1.1", b"POST /../../etc/passwd HTTP/1.1", b"POST /%ff%00 HTTP/1.1"),
+    *(
+        b"POST http://other.example/decide HTTP/1.1",
+        b"POST /decide HTTP/9.9",
+        b"POST /decide",
+        b"POST  /decide  HTTP/1.1",
+    ),
+    *(b"POST /decide HTTP/1.0", b"POST /" + b"a" * 70_000 + b" HTTP/1.1", b"PRI * HTTP/2.0\r\n\r\nSM\r\n"),
+)
+"""First lines of requests."""
+
+HTTP_FIELDS = (
+    *(b"Content-Length: -1", b"Content-Length: 0", b"Content-Length: 99999999999999999999", b"Content-Length: 1e3"),
+    *(b"Content-Length: 5\r\nContent-Length: 6", b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked"),
+    *(
+        b"Transfer-Encoding : chunked",
+        b"Expect: 100-continue",
+        b"Connection: upgrade\r\nUpgrade: websocket",
+        b"Upgrade: h2c",
+    ),
+    *(
+        b"Content-Encoding: gzip",
+        b"Content-Type: text/xml",
+        b"Content-Type: application/json; charset=utf-16",
+        b"Host:",
+    ),
+    *(
+        b"X: " + b"a" * 70_000,
+        b"\r\n".join(b"X%d: 1" % n for n in range(2000)),
+        b": x",
+        b"X\0: 1",
+        b" folded",
+        b"X: \xff\xfe",
+    ),
+)
+"""Lines of a request's head."""

@@ -19,6 +19,7 @@ SHAPES: dict[str, tuple[Mutator, ...]] = {
     "json lines": (shapes.json_line, shapes.json_line, shapes.json_line, shapes.lines, shapes.token),
     "yaml": (shapes.yaml_line, shapes.yaml_line, shapes.token, shapes.lines),
     "csv": (shapes.cell, shapes.cell, shapes.cell, shapes.lines),
+    "http": (shapes.http_body, shapes.http_body, shapes.http_head),
     "parquet": (tables.parquet,),
     "safetensors": (tables.safetensors,),
     "bytes": (),

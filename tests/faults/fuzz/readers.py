@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from . import service
+
 INPUT, OUT, SEEDS = "{input}", "{out}", "{seeds}"
 """In a command: the damaged file, the folder for what is written, the folder of sound files."""
 
@@ -134,6 +136,7 @@ READERS = {
             ("patches.yaml",),
             ((*PATCHING, "--out", OUT),),
         ),
+        Reader("http", "http", ("decide.http",), (("call", "http", INPUT, f"{SEEDS}/stay_and_move.json"),)),
     )
 }
 
@@ -166,8 +169,8 @@ def _scenario(path: Path) -> None:
     read_scenarios([], {"scenarios": [str(path)]}, "params.yaml")
 
 
-CALLS: dict[str, Callable[[Path], Any]] = {"tuned": _tuned, "stage": _stage, "scenario": _scenario}
-"""Readers that only Snakemake, or only a longer stage, comes to."""
+CALLS: dict[str, Callable[..., Any]] = {"tuned": _tuned, "stage": _stage, "scenario": _scenario, "http": service.ask}
+"""Readers that only Snakemake, a longer stage or a client of the service comes to; each takes paths."""
 
 WRITTEN = ("trace.parquet", "trace.arrow", "workloads.parquet", "tuning.parquet", "tuned.json", "stage.json")
 WRITTEN += ("stay_and_move.json", "stay_and_move.txt")

@@ -13,6 +13,8 @@ from pathlib import Path
 import yaml
 import zstandard
 
+from . import service
+
 TESTS = Path(__file__).parents[2]
 PACKAGE = TESTS.parent / "src/clearsched"
 EVENT_LOGS = ("plain", "java.lz4", "java.snappy", "java.zstd")
@@ -65,6 +67,7 @@ def make(folder: Path, need: str) -> None:
     if need != "files":
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             _run_stages(folder, need == "students")
+        (folder / "decide.http").write_bytes(service.request(folder / "stay_and_move.json"))
         (folder / "workload.json").write_text(json.dumps(_workload(folder / "trace.parquet"), indent=2))
 
 

@@ -1,4 +1,4 @@
-"""Damage that knows the format: text by tokens and lines, JSON by its values, YAML, CSV."""
+"""Damage that knows the format: text by tokens and lines, JSON by its values, YAML, CSV, HTTP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from random import Random
 from typing import Any
 
-from .absurd import CELLS, YAML_LINES, absurd_json
+from .absurd import CELLS, HTTP_FIELDS, HTTP_REQUESTS, YAML_LINES, absurd_json
 
 TOKEN = re.compile(rb'-?\d+(?:\.\d+)?(?:e-?\d+)?|"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b')
 HOLE = "@@absurd@@"
@@ -118,3 +118,23 @@ def cell(data: bytes, rng: Random) -> bytes:
         cells[rng.randrange(len(cells))] = rng.choice(CELLS).encode()
     rows[at] = b",".join(cells)
     return b"\n".join(rows)
+
+
+def http_body(data: bytes, rng: Random) -> bytes:
+    """A value of a request's JSON body, most often with the length that it then has."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    body = json_value(body, rng)
+    if rng.random() < 0.95:
+        head = re.sub(rb"(?i)(content-length:)[^\r\n]*", rb"\1 %d" % len(body), head)
+    return head + end + body
+
+
+def http_head(data: bytes, rng: Random) -> bytes:
+    """The lines of a request's head, or another of those that a server must not fall for."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    if rng.random() < 0.5:
+        return lines(head, rng) + end + body
+    first, _, fields = head.partition(b"\r\n")
+    if rng.random() < 0.5:
+        return rng.choice(HTTP_REQUESTS) + b"\r\n" + fields + end + body
+    return first + b"\r\n" + rng.choice(HTTP_FIELDS) + b"\r\n" + fields + end + body

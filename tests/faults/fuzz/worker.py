@@ -87,7 +87,7 @@ def _call(command: tuple[str, ...]) -> int:
 
     if command[0] == "call":
         try:
-            CALLS[command[1]](Path(command[2]))
+            CALLS[command[1]](*map(Path, command[2:]))
         except ClearschedError as error:
             print(f"clearsched: {error}", file=sys.stderr)
             return 2

@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clearsched.engines.slurm import running
 from clearsched.engines.slurm.bundles import bundled, drawn_durations
 from clearsched.engines.slurm.client import Queued, read_queue, refusal_of
-from clearsched.engines.slurm.comparing import simulated_policies
 from clearsched.engines.slurm.features import BY_NAME, Cluster, check_at_submission, check_policy
 from clearsched.engines.slurm.jobs import DagJob, Stage, StageFacts, read_comment, read_job
 from clearsched.engines.slurm.obeying import Keeper
 from clearsched.engines.slurm.planning import NO_LIMIT, Planner
 from clearsched.engines.slurm.priorities import HIGHEST, LOWEST, numbered
+from clearsched.engines.slurm.stand_ins import simulated_policies
 from clearsched.engines.slurm.submitting import statics, submit
 from clearsched.errors import ClearschedError
 from clearsched.export import export
@@ -293,6 +294,26 @@ def test_the_simulated_stand_ins_give_no_core_to_a_stage_that_waits(tmp_path: Pa
     episode = Workload(np.array([0, 1]), np.array([0, 1]), 2, 0)
     for name, found in simulated_policies(policy(tmp_path)).items():
         assert found.run(instance, [episode])[0].jct_s[1] == pytest.approx(0.3, abs=0.01), name
+
+
+def test_what_came_out_is_told_as_for_any_engine() -> None:
+    """Of two sequences of two jobs: means, the paired difference and ratio, the simulator's error, the order."""
+    jct_s = {"fifo": [[4.0, 8.0], [6.0, 10.0]], "live": [[3.0, 6.0], [4.5, 7.5]]}
+    runs = [
+        {"policy": name, "jct_s": jobs}
+        for sequence in (0, 1)
+        for name, jobs in ((name, found[sequence]) for name, found in jct_s.items())
+    ]
+    page = running.told(
+        runs, {name: [[1.5 * each for each in jobs] for jobs in found] for name, found in jct_s.items()}, list(jct_s)
+    )
+    assert page.startswith("2 sequences of 2 jobs on a real Slurm.\n")
+    fifo, live = (line.split("  ") for line in page.splitlines() if line.startswith(("fifo ", "live ")))
+    cells = [[cell.strip() for cell in row if cell.strip()] for row in (fifo, live)]
+    assert cells[0][:2] == ["fifo", "7.00"] and cells[1][:2] == ["live", "5.25"]
+    assert cells[1][3] == "-1.75" and cells[1][5] == "0.75", "to fifo"
+    assert {row[-5] for row in cells} == {"10.50", "7.88"} and {row[-4] for row in cells} == {"+50.0"}
+    assert "Kendall's tau of real and simulated means: 1.00, 1 pairs; in another order: none." in page
 
 
 def lua_answers(script: Path, comments: list[str]) -> list[float]:

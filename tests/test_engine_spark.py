@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from clearsched.cli import main
-from clearsched.engines.spark import comparing, own, requirements, running
+from clearsched.engines import comparing
+from clearsched.engines.comparing import Runs, compare, ranking
+from clearsched.engines.spark import own, requirements, running
 from clearsched.engines.spark.applications import EnginePolicy, job_name, settings
 from clearsched.engines.spark.calibration import SLEEP_MS, calibrated, calibration_jobs, pooled
 from clearsched.engines.spark.capped_srpt import capped_srpt
-from clearsched.engines.spark.comparing import Runs, compare, ranking
 from clearsched.engines.spark.measured import END, EXECUTED_BY, JOB, START, MeasuredEpisode, measured_episodes, read_log
 from clearsched.engines.spark.replaying import ReplayJob, ReplayStage, as_dag, as_text, replay_jobs, with_overhead
 from clearsched.engines.spark.requirements import BUILT_FOR, REPLAY_CLASS, Software, find_software

@@ -104,7 +104,8 @@ def run(
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of jobs, arrivals and durations.")] = 1,
 ) -> None:
     """Replay recorded jobs on Slurm, in its own order and the student's, static and live; against the simulator."""
-    from clearsched.engines.slurm.comparing import POLICIES, Setting, compare
+    from clearsched.engines.slurm.running import Setting, compare
+    from clearsched.engines.slurm.stand_ins import POLICIES
     from clearsched.errors import ClearschedError
 
     for name in policy or ():

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clearsched.engines.comparing import compare, ranking
 from clearsched.engines.spark import figures, text
-from clearsched.engines.spark.comparing import compare, ranking
 from clearsched.engines.spark.requirements import check_port, find_software
 from clearsched.engines.spark.running import Results, check_episodes, policies_of
 from clearsched.engines.spark.running import run as run_policies

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearsched.engines.spark.comparing import Compared, Ranking, Runs
+from clearsched.engines.comparing import Compared, Ranking, Runs
 from clearsched.engines.spark.measured import END, EXECUTED_BY, JOB, START
 from clearsched.engines.spark.running import Results
 from clearsched.engines.spark.text import AIM, shown

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from clearsched.engines.comparing import Runs
 from clearsched.engines.spark import applications
 from clearsched.engines.spark.applications import EnginePolicy
 from clearsched.engines.spark.calibration import EPISODE as CALIBRATION
 from clearsched.engines.spark.calibration import Calibration, calibrated, calibration_jobs, pooled
 from clearsched.engines.spark.cluster import running
-from clearsched.engines.spark.comparing import Runs
 from clearsched.engines.spark.measured import MeasuredEpisode, measured_episodes, read_log
 from clearsched.engines.spark.own import own_policy
 from clearsched.engines.spark.replaying import ReplayJob, replay_jobs, with_overhead

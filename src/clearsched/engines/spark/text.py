@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clearsched.engines.spark.comparing import Compared, Ranking
+from clearsched.engines.comparing import Compared, Ranking
 from clearsched.engines.spark.measured import END, EXECUTED_BY, JOB, STAGE, START, TASK
 from clearsched.engines.spark.running import Results
+from clearsched.engines.tables import order, table
 from clearsched.evaluation.policies import label
 from clearsched.files import write_text
-from clearsched.layout import layout
 from clearsched.problems import find_problem
 
 AIM = 0.09
@@ -60,22 +60,15 @@ def lines(
 ) -> list[str]:
     """The page."""
     episodes = list(results.jobs)
-    header = ["policy", "real JCT (s)", "95 % CI", "simulated (s)", "error (%)", "95 % CI", "jobs' error (%)", "median"]
-    header += [f"to {reference.upper() if reference in NAMES else shown(reference)} (s)", "95 % CI"]
-    body = [_line(row) for row in compared]
-    same = ", ".join(f"{shown(one)} / {shown(other)}" for one, other in ranked.discordant) or "none"
     worst = max(abs(row.error.mean) for row in compared)
     found = results.calibration
     return [
         f"{len(episodes)} episodes of {len(results.jobs[episodes[0]])} jobs on a real Spark {facts['spark']} of "
         f"{facts['executors']} executors; tasks: {facts['tasks']}.",
-        "JCT out of Spark's event log. Intervals over episodes, the same ones under every policy. Error: simulated",
-        "over real, less 1; jobs' error: mean and median of its size over single jobs.",
+        "JCT out of Spark's event log.",
+        *table(compared, shown(reference), shown),
         "",
-        *layout(header, body, left=1),
-        "",
-        f"Kendall's tau of real and simulated means: {ranked.tau:.2f}, {ranked.pairs} pairs; in another order: {same}.",
-        f"Pairs whose real difference has an interval without 0: {ranked.shown}, of them {ranked.shown_alike} alike.",
+        *order(ranked, shown),
         f"Largest error of a mean: {100 * worst:.1f} % (Decima's simulator, shared cluster: {100 * AIM:.0f} %).",
         f"Declared to the simulator, by each policy's calibration: {_overheads(results)} ms a task.",
         f"Not declared: a stage opens {found.stage_ms:.1f} ms after its parents, a job starts {found.submit_ms:.1f} ms",
@@ -91,22 +84,6 @@ def _overheads(results: Results) -> str:
 def _attempts(results: Results) -> list[str]:
     more = sum(episode.attempts for episodes in results.real.values() for episode in episodes.values())
     return [f"Tasks that Spark had to run again: {more}."] if more else []
-
-
-def _line(row: Compared) -> list[str]:
-    to = row.to_reference
-    return [
-        shown(row.policy),
-        f"{row.real.mean:.2f}",
-        f"{row.real.low:.2f} to {row.real.high:.2f}",
-        f"{row.simulated.mean:.2f}",
-        f"{100 * row.error.mean:+.1f}",
-        f"{100 * row.error.low:+.1f} to {100 * row.error.high:+.1f}",
-        f"{100 * row.job_error:.1f}",
-        f"{100 * row.job_error_median:.1f}",
-        "-" if to is None else f"{to.mean:+.2f}",
-        "-" if to is None else f"{to.low:+.2f} to {to.high:+.2f}",
-    ]
 
 
 def _job_rows(results: Results) -> Iterable[Sequence[Any]]:

@@ -52,6 +52,7 @@ class Compared:
         error: simulated over real mean JCT, less 1, with its interval over paired episodes.
         job_error: mean of the jobs' absolute errors; job_error_median, job_error_p90: their median and 90th percentile.
         to_reference: real mean JCT less that of the reference policy, paired, s; None for the reference.
+        times_reference: how many times the reference's it is, paired; None for the reference.
     """
 
     policy: str
@@ -62,6 +63,7 @@ class Compared:
     job_error_median: float
     job_error_p90: float
     to_reference: Interval | None
+    times_reference: Interval | None
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,12 @@ def check_paired(runs: Mapping[str, Runs]) -> None:
 
 def _row(name: str, one: Runs, reference: Runs, reference_name: str, confidence: float) -> Compared:
     def draws(what: str) -> np.random.Generator:
-        return generator(SEED, "spark", name, what)
+        return generator(SEED, "engine", name, what)
 
     ratio = bootstrap_ratio(one.simulated, one.real, draws("error"), confidence)
     error = Interval(ratio.mean - 1, ratio.low - 1, ratio.high - 1, ratio.standard_error, ratio.count)
     absolute = np.abs(one.job_errors)
+    is_reference = name == reference_name
     return Compared(
         name,
         bootstrap_mean(one.real, draws("real"), confidence),
@@ -128,9 +131,8 @@ def _row(name: str, one: Runs, reference: Runs, reference_name: str, confidence:
         float(absolute.mean()),
         float(np.median(absolute)),
         float(np.quantile(absolute, 0.9)),
-        None
-        if name == reference_name
-        else paired_difference(one.real, reference.real, draws("difference"), confidence),
+        None if is_reference else paired_difference(one.real, reference.real, draws("difference"), confidence),
+        None if is_reference else bootstrap_ratio(one.real, reference.real, draws("ratio"), confidence),
     )
 
 
@@ -153,5 +155,5 @@ def ranking(runs: Mapping[str, Runs], confidence: float = 0.95) -> Ranking:
 
 def _is_shown(runs: Mapping[str, Runs], pair: Sequence[str], confidence: float) -> bool:
     one, other = (runs[name].real for name in pair)
-    found = paired_difference(one, other, generator(SEED, "spark", *pair), confidence)
+    found = paired_difference(one, other, generator(SEED, "engine", *pair), confidence)
     return found.low > 0 or found.high < 0

@@ -471,6 +471,7 @@ def complaint(answer: subprocess.CompletedProcess[str]) -> str:
     ("arguments", "part"),
     [
         (("--config", "trace={source: tpch-spark}"), "trace: unknown key; the nearest known key is traces"),
+        (("--config", f"scenarios=[{'long' * 1000}.yaml]"), "longlong ... "),  # a line that can be read
         (("--config", "workload={load: 7}"), "workload.load: 7 is not allowed: expected a number > 0, < 2"),
         (("--config", "seed=one"), 'seed: "one" is not allowed'),
         (("--config", "problem=dag_job"), "problem: unknown problem 'dag_job'"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from clearsched.arithmetic import variables
+from clearsched.cli.commands import one_line
 from clearsched.edge_cases.cases import cases_run, changes_trace
 from clearsched.errors import ClearschedError
 from clearsched.files import keep_text
@@ -31,7 +32,7 @@ def or_exit(check, *arguments):
     try:
         return check(*arguments)
     except ClearschedError as error:
-        print(f"clearsched: {error}", file=sys.stderr)
+        print(f"clearsched: {one_line(str(error))}", file=sys.stderr)
         raise SystemExit(2) from None
 
 

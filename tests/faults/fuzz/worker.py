@@ -81,6 +81,7 @@ def run(folder: Path, command: tuple[str, ...]) -> Ended:
 
 def _call(command: tuple[str, ...]) -> int:
     from clearsched.cli import main
+    from clearsched.cli.commands import one_line
     from clearsched.errors import ClearschedError
 
     from .readers import CALLS
@@ -89,7 +90,7 @@ def _call(command: tuple[str, ...]) -> int:
         try:
             CALLS[command[1]](*map(Path, command[2:]))
         except ClearschedError as error:
-            print(f"clearsched: {error}", file=sys.stderr)
+            print(f"clearsched: {one_line(str(error))}", file=sys.stderr)
             return 2
         return 0
     sys.argv = ["clearsched", *command]

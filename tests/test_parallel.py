@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clearsched import heuristics, search
 from clearsched.errors import ClearschedError
 from clearsched.parallel import SWITCH, Spread, chosen, executor, variable
 from clearsched.parallel.settings import ParallelParams
+from clearsched.problems import find_problem
+from stages import stage_params
 
 
 def times(shared: int, task: int) -> int:
@@ -30,6 +36,46 @@ def test_answers_come_in_the_order_of_the_tasks(kind: str) -> None:
         distributed = pytest.importorskip("distributed", reason="extra dask: distributed")
         with distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
             assert list(Spread(client.get_executor(pure=False), times, 3).map(range(5))) == [0, 3, 6, 9, 12]
+
+
+@pytest.mark.parametrize("kind", ["processes", "dask-slurm"])
+def test_a_tuning_and_a_search_have_the_same_bytes_wherever_episodes_run(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against one thread of this process; in the place of Slurm's jobs two workers that Dask starts here."""
+    if kind == "dask-slurm":
+        distributed = pytest.importorskip("distributed", reason="extra dask: distributed")
+
+        def here(settings: ParallelParams) -> Any:
+            client = distributed.Client(processes=True, n_workers=2, threads_per_worker=1, dashboard_address=None)
+            return closing_executor(client)
+
+        monkeypatch.setattr("clearsched.parallel._dask_slurm", here)
+    problem = find_problem("dag_jobs")
+    params = stage_params(
+        workload={"executors": 4, "jobs": 5, "episodes": {"train": 4, "validation": 2, "test": 2}},
+        search={"families": ["stay_and_move"], "evaluations": 8, "restarts": 2, "episodes": 2, "population": 4},
+    )
+    trace, workloads = tmp_path / "trace.parquet", tmp_path / "workloads.parquet"
+    problem.build(params, trace)
+    problem.draw(params, trace, workloads)
+    for folder, settings in (("one", ParallelParams(workers=1)), ("other", ParallelParams(kind=kind, workers=2))):
+        monkeypatch.setenv(SWITCH, variable(settings))
+        out = tmp_path / folder
+        out.mkdir()
+        heuristics.tune(params, trace, workloads, out / "tuning.parquet", out / "tuned.json")
+        search.run(params, "stay_and_move", trace, workloads, out / "tuned.json", out)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert len(files) > 3
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes(), name
+
+
+@contextmanager
+def closing_executor(client: Any) -> Iterator[Any]:
+    """The executor of a Dask client, which ends with it."""
+    with client:
+        yield client.get_executor(pure=False)
 
 
 def test_the_environment_tells_what_params_do(monkeypatch: pytest.MonkeyPatch) -> None:

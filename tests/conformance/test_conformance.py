@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,18 @@ def files(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
 @pytest.fixture(scope="module")
 def instance(problem: Problem, files: tuple[Path, Path]) -> Instance:
     return problem.open(*files)
+
+
+def test_a_policy_and_its_problem_go_to_other_processes(problem: Problem, instance: Instance) -> None:
+    """Once everything of the problem was asked for, as it is in the process that sends them."""
+    assert problem.sections and problem.choices and problem.measures
+    policy, episode = heuristic(problem, problem.baseline), instance.split("train")[0]
+    sent_problem, sent_policy, sent_instance, sent_episode = pickle.loads(
+        pickle.dumps((problem, policy, instance, episode))
+    )
+    assert sent_problem.name == problem.name
+    mine, theirs = policy.run(instance, [episode])[0], sent_policy.run(sent_instance, [sent_episode])[0]
+    assert mine.measures == theirs.measures
 
 
 def drawn(problem: Problem, folder: Path) -> tuple[Path, Path]:

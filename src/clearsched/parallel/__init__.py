@@ -129,7 +129,11 @@ class Spread(Generic[T, R]):
 
     def map(self, tasks: Iterable[T]) -> Iterator[R]:
         """The answers, in the order of the tasks."""
-        return self._pool.map(self._call, list(tasks))
+        return self._until_read(self._pool.map(self._call, list(tasks)))
+
+    def _until_read(self, answers: Iterator[R]) -> Iterator[R]:
+        """The answers; what is shared stays in its file until the last one is there, whoever else let go of this."""
+        yield from answers
 
 
 def _elsewhere(path: str, function: Callable[[Any, T], R], task: T) -> R:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from clearsched.errors import ClearschedError
 from clearsched.parallel import SWITCH, Spread, chosen, executor, variable
 from clearsched.parallel.settings import ParallelParams
 from clearsched.problems import find_problem
+from one_machine_slurm import slurm
 from stages import stage_params
 
 
@@ -38,12 +39,21 @@ def test_answers_come_in_the_order_of_the_tasks(kind: str) -> None:
             assert list(Spread(client.get_executor(pure=False), times, 3).map(range(5))) == [0, 3, 6, 9, 12]
 
 
-@pytest.mark.parametrize("kind", ["processes", "dask-slurm"])
+@pytest.mark.parametrize(
+    ("kind", "engine"),
+    [
+        ("processes", nullcontext),
+        ("dask-slurm", nullcontext),
+        pytest.param("dask-slurm", slurm, marks=pytest.mark.workflow, id="a real Slurm"),
+    ],
+)
 def test_a_tuning_and_a_search_have_the_same_bytes_wherever_episodes_run(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Against one thread of this process; in the place of Slurm's jobs two workers that Dask starts here."""
+    """Against one thread of this process; without a Slurm the two workers are processes that Dask starts here."""
     if kind == "dask-slurm":
+        pytest.importorskip("dask_jobqueue", reason="extra dask: dask-jobqueue")
+    if kind == "dask-slurm" and engine is not slurm:
         distributed = pytest.importorskip("distributed", reason="extra dask: distributed")
 
         def here(settings: ParallelParams) -> Any:
@@ -59,12 +69,14 @@ def test_a_tuning_and_a_search_have_the_same_bytes_wherever_episodes_run(
     trace, workloads = tmp_path / "trace.parquet", tmp_path / "workloads.parquet"
     problem.build(params, trace)
     problem.draw(params, trace, workloads)
-    for folder, settings in (("one", ParallelParams(workers=1)), ("other", ParallelParams(kind=kind, workers=2))):
-        monkeypatch.setenv(SWITCH, variable(settings))
-        out = tmp_path / folder
-        out.mkdir()
-        heuristics.tune(params, trace, workloads, out / "tuning.parquet", out / "tuned.json")
-        search.run(params, "stay_and_move", trace, workloads, out / "tuned.json", out)
+    monkeypatch.chdir(tmp_path)  # Slurm's jobs read here what they share
+    with engine():
+        for folder, settings in (("one", ParallelParams(workers=1)), ("other", ParallelParams(kind=kind, workers=2))):
+            monkeypatch.setenv(SWITCH, variable(settings))
+            out = tmp_path / folder
+            out.mkdir()
+            heuristics.tune(params, trace, workloads, out / "tuning.parquet", out / "tuned.json")
+            search.run(params, "stay_and_move", trace, workloads, out / "tuned.json", out)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert len(files) > 3
     for name in files:

@@ -275,6 +275,14 @@ def test_groups_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
     assert np.isnan(decision.features[-1]).all() and np.isfinite(decision.features[:-1]).all()
 
 
+def test_a_cap_of_0_is_crossed_nowhere(tmp_path: Path) -> None:
+    """Of the shipped caps some are products of shares, which may be 0."""
+    client = client_of(POLICIES["shipped"], tmp_path)
+    row = dict.fromkeys(names_of(DAG.choices[0]), 0.0) | {"job_executor_share": 0.5, "jobs_in_system": 2.0}
+    answer = client.decide({"candidates": [{"features": row}, {"features": row | {"stage_rank": 1.0}}]}, explain=True)
+    assert answer["explanation"]["change"] is not None
+
+
 def test_none_in_words(client: Client) -> None:
     told = client.decide({"candidates": [candidate()]}, explain=True)["explanation"]
     assert (

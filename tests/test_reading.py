@@ -29,7 +29,7 @@ from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.problem import NONE
 from clearsched.reading.flipping import DECISION, GROUP, ROW, Spread, smallest_flip, spread_of
-from clearsched.reading.reasons import Reasons, reached, valued
+from clearsched.reading.reasons import Reasons, _power, reached, threshold_text, valued
 from clearsched.reading.verification.box import box_of
 from clearsched.reading.verification.monotone import monotone
 from clearsched.reading.worth import worth_of
@@ -376,6 +376,22 @@ def test_values_that_lie_beside_a_threshold() -> None:
     assert valued(0.0860001, "s", 0.086) == "0.0860001 s"
     below = float(np.nextafter(np.float32(0.086), np.float32(0)))
     assert (reached(below, "s"), reached(2.0, "")) == ("just below 0.086 s", "2")
+
+
+@settings(max_examples=200)
+@given(
+    value=st.floats(width=32, allow_nan=False, allow_infinity=False), power=st.sampled_from([-3, -0.5, 0, 0.75, 1, 30])
+)
+def test_powers_are_those_of_numpy(value: float, power: float) -> None:
+    """Those of 0 and of negative numbers, and those beyond the largest number, too; to the twelfth digit."""
+    with np.errstate(all="ignore"):
+        expected = float(np.float_power(value, power))
+        assert _power(value, power) == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
+def test_thresholds_are_told_as_rules_are_written() -> None:
+    told = [threshold_text(value) for value in (0.0, -0.0, 0.1, 0.1, 12345678.0, 1e-20)]
+    assert told == ["0", "-0", "0.1", "0.1", "12345678", "1e-20"]
 
 
 # The commands -------------------------------------------------------------------------------------------------------

@@ -264,6 +264,25 @@ def test_the_words_by_hand(client: Client) -> None:
     assert change["exact"] and change["answer"] == 0 and change["words"].endswith("the answer is candidate 0.")
 
 
+def test_groups_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
+    """By the first of each; who has none is alone, and none of these comes last with no group."""
+    decider = Decider(by_list(), "", 100)
+    groups = ["b", None, "a", "b", None, ""]
+    asked = [candidate() | ({} if group is None else {"group": group}) for group in groups]
+    decision = telling_of(decider, decider.decide(decider.decode(json.dumps({"candidates": asked})))).decision
+    assert decision.group.tolist() == [0, 7, 2, 0, 10, 5, NONE]
+    assert decision.candidate.tolist() == [0, 1, 2, 3, 4, 5, NONE]
+    assert np.isnan(decision.features[-1]).all() and np.isfinite(decision.features[:-1]).all()
+
+
+def test_a_cap_of_0_is_crossed_nowhere(tmp_path: Path) -> None:
+    """Of the shipped caps some are products of shares, which may be 0."""
+    client = client_of(POLICIES["shipped"], tmp_path)
+    row = dict.fromkeys(names_of(DAG.choices[0]), 0.0) | {"job_executor_share": 0.5, "jobs_in_system": 2.0}
+    answer = client.decide({"candidates": [{"features": row}, {"features": row | {"stage_rank": 1.0}}]}, explain=True)
+    assert answer["explanation"]["change"] is not None
+
+
 def test_none_in_words(client: Client) -> None:
     told = client.decide({"candidates": [candidate()]}, explain=True)["explanation"]
     assert (
@@ -446,6 +465,18 @@ def test_a_score_that_is_no_number(tmp_path: Path) -> None:
 def test_paths_and_methods(client: Client, method: str, path: str, status: int, words: str) -> None:
     answer = client.ask(method, path, content=b"{}" if method == "POST" else None)
     assert answer.status_code == status and words in answer.json()["error"]
+
+
+def test_a_fault_of_the_service_is_told_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decisions, which go past the framework, and what it answers end alike."""
+    client = client_of(by_list(), tmp_path)
+    monkeypatch.setattr(Decider, "decide", lambda self, request: 1 / 0)
+    monkeypatch.setattr("clearsched.serving.service.told_rules", lambda keeper, most_bytes: 1 / 0)
+    decided = client.ask("POST", "/decide", json={"candidates": [candidate()]})
+    for answer in (decided, client.ask("GET", "/rules")):
+        assert answer.status_code == 500
+        assert answer.json()["error"] == "a fault of the service: ZeroDivisionError; its log says more"
+    assert 'clearsched_errors_total{status="500"} 2.0' in client.ask("GET", "/metrics").text
 
 
 def test_the_page_shows_what_is_answered(tmp_path: Path) -> None:

@@ -176,6 +176,8 @@ def add_crossings(steps: Steps, last: int, rows: np.ndarray, i: int, column: int
                 else:
                     rest *= np.float64(rows[i, steps.caps.feature[f]]) ** steps.caps.power[f]
             bounded = steps.of[s] == column
+            if not bounded and rest == 0.0:
+                continue  # the cap is 0 whatever the feature is
             exponent = 1.0 - power if bounded else power
             base = rest if bounded else np.float64(rows[i, steps.of[s]]) / rest
             if exponent == 0.0 or not base > 0.0 or not np.isfinite(base):

@@ -77,6 +77,10 @@ class Telling:
         """bool[n]: the row is "none of these"."""
         return self.decision.is_none
 
+    def is_none(self, row: int) -> bool:
+        """Whether a row is "none of these"."""
+        return bool(self.none[row])
+
     def spoken(self, row: int) -> Spoken:
         """What comes of a row."""
         return self.reasons.spoken(self.decision.features[row])
@@ -98,7 +102,7 @@ class Telling:
     def name(self, row: int) -> str:
         """What a row is called: "stage 57 (job 12)"."""
         rank = self.policy.rank
-        if self.none[row]:
+        if self.is_none(row):
             return f"none of these ({rank.none})"
         told = f"{rank.name} {self.decision.candidate[row]}"
         return f"{told} ({self.group_name(row)})" if rank.group else told
@@ -127,7 +131,7 @@ class Telling:
 
     def because(self, row: int) -> str:
         """What speaks for an answer, to follow its name."""
-        if self.none[row]:
+        if self.is_none(row):
             why = "is worth it" if self.policy.patches else "has a score above 0"
             return f", since no candidate {why}"
         return f": {self.reasons.for_it(self.spoken(row))}{self._patched(row)}"
@@ -144,11 +148,11 @@ class Telling:
 
     def comparison(self, answer: int, other: int) -> list[str]:
         """Why another row is not the answer."""
-        if self.none[other]:
+        if self.is_none(other):
             never = "It never answers none of these."
             return ["None of these has the score 0, which is less." if self.policy.may_idle else never]
         what = f"Not {self.name(other)}: {self.reasons.for_it(self.spoken(other))}{self._patched(other)}"
-        if self.none[answer]:
+        if self.is_none(answer):
             return [f"{what}."]
         why = self.reasons.against(self.spoken(answer), self.spoken(other))
         return [f"{what}; {why}." if why else f"{what}."]

@@ -58,6 +58,9 @@ class Decide:
             await refused(metrics, Refused(409, str(error), error.field))(scope, receive, send)
         except Gone:
             metrics.errors.labels("gone").inc()
+        except Exception as error:
+            await broken(metrics, error)(scope, receive, send)
+            raise  # to the log of the server
         else:
             length = str(len(answer)).encode()
             headers = [(b"content-type", b"application/json"), (b"content-length", length)]
@@ -83,6 +86,11 @@ def refused(metrics: Metrics, error: Refused) -> Response:
     """The answer to a request that is refused, which is counted."""
     metrics.errors.labels(str(error.status)).inc()
     return Response(encode(Fault(str(error), error.field)), error.status, error.headers, JSON)
+
+
+def broken(metrics: Metrics, error: Exception) -> Response:
+    """The answer to a request at which the service itself failed, which is counted."""
+    return refused(metrics, Refused(500, f"a fault of the service: {type(error).__name__}; its log says more"))
 
 
 def read(rules: Decider, body: bytes) -> Any:

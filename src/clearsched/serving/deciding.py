@@ -145,10 +145,11 @@ class Decider:
             self.digest,
         )
 
-    def rows(self, decided: Decided) -> np.ndarray:
-        """float32[n, F]: the candidates with all features, those that are not needed 0."""
-        rows = np.zeros((len(decided.given), len(self.names)), np.float32)
-        rows[:, self.columns] = decided.given
+    def rows(self, decided: Decided, more: int = 0) -> np.ndarray:
+        """float32[n + more, F]: the candidates with all features, those that are not needed 0; `more` rows of 0."""
+        count = len(decided.given)
+        rows = np.zeros((count + more, len(self.names)), np.float32)
+        rows[:count, self.columns] = decided.given
         return rows
 
     def _told_level(self, level: Choice, decided: Decided) -> Level:

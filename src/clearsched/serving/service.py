@@ -12,16 +12,19 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from clearsched import __version__
 from clearsched.reading.flipping import Spread
 from clearsched.scorers.text import render
-from clearsched.serving.answering import JSON, Decide, encode, refused
+from clearsched.serving.answering import JSON, Decide, broken, encode, refused
 from clearsched.serving.faults import Refused
 from clearsched.serving.metrics import CONTENT_TYPE
 from clearsched.serving.openapi import document, responses
 from clearsched.serving.reloading import Keeper
 from clearsched.serving.schema import Health, RuleFeature, Rules
+
+DECIDE = "/decide"
 
 
 def create_app(keeper: Keeper, most_bytes: int, spread: Spread | None = None) -> FastAPI:
@@ -49,10 +52,9 @@ def create_app(keeper: Keeper, most_bytes: int, spread: Spread | None = None) ->
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.keeper = keeper
+    app.keeper, app.decide = keeper, Decide(keeper, most_bytes, spread)
     metrics = keeper.metrics
-    # A route of its own: what FastAPI does around a function takes as long as the decision.
-    app.router.routes.insert(0, Route("/decide", Decide(keeper, most_bytes, spread), methods=["POST"]))
+    app.router.routes.insert(0, Route(DECIDE, app.decide, methods=["POST"]))  # for other methods
 
     @app.get("/rules", summary="The rules that answer, printed, and the features they need", responses=responses(Rules))
     async def rules() -> Response:
@@ -77,16 +79,24 @@ def create_app(keeper: Keeper, most_bytes: int, spread: Spread | None = None) ->
         )
 
     @app.exception_handler(Exception)
-    async def broken(request: Request, error: Exception) -> Response:
-        return refused(metrics, Refused(500, f"a fault of the service: {type(error).__name__}; its log says more"))
+    async def failed(request: Request, error: Exception) -> Response:
+        return broken(metrics, error)
 
     return app
 
 
 class Service(FastAPI):
-    """The application, which documents the rules that answer now."""
+    """The application, which answers decisions itself and documents the rules that answer now."""
 
     keeper: Keeper
+    decide: Decide
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; decisions go past the framework, whose layers take as long as deciding does."""
+        if scope["type"] == "http" and scope["path"] == DECIDE and scope["method"] == "POST":
+            await self.decide(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document."""

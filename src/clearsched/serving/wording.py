@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,10 @@ class Naming(Telling):
         """Why the rank choice is answered as it is."""
         return self.decider.reasons[self.policy.rank.name]
 
+    def is_none(self, row: int) -> bool:
+        """Whether a row is "none of these", which comes after the candidates."""
+        return row >= len(self.candidates)
+
     def spoken(self, row: int) -> Spoken:
         """What comes of a row, which is known of the first two."""
         features, answer = self.decision.features[row], self.decided.answer
@@ -57,7 +62,7 @@ class Naming(Telling):
     def name(self, row: int) -> str:
         """For example "stage 57", "the last one (job 12)" or "none of these (leave the executors idle)"."""
         rank = self.policy.rank
-        if self.none[row]:
+        if self.is_none(row):
             return f"none of these ({rank.none})"
         told = self.candidates[row].id or f"candidate {row}"
         return f"{told} ({self.group_name(row)})" if rank.group and self.candidates[row].group else told
@@ -91,18 +96,23 @@ def explain(decider: Decider, decided: Decided, spread: Spread | None) -> Explan
 def telling_of(decider: Decider, decided: Decided) -> Naming:
     """A request as a decision of a log; the last row is "none of these" where it was allowed."""
     named = [getattr(candidate, "group", None) for candidate in decided.request.candidates]
-    number = {name: place for place, name in enumerate(dict.fromkeys(named))}
     count = len(named)
-    size = count + bool(decider.rank.none and decided.request.none_allowed)
-    rows = np.full((size, len(decider.names)), np.nan, np.float32)
-    rows[:count] = decider.rows(decided)
-    groups = np.full(size, NONE)
-    groups[:count] = [number[name] if name is not None else len(number) + row for row, name in enumerate(named)]
-    place = np.arange(size)
-    place[count:] = NONE
-    zero, one = np.zeros(size), np.zeros(1, np.int64)
-    decision = Choices(rows, np.array([0, size]), one, place, groups, zero, zero, one, one, zero[:1])
+    more = int(bool(decider.rank.none) and decided.request.none_allowed)
+    rows = decider.rows(decided, more)
+    rows[count:] = np.nan
+    first: dict[str, int] = {}  # the number of a group is the place of its first candidate
+    groups = [count + row if name is None else first.setdefault(name, row) for row, name in enumerate(named)]
+    decision = _blank(count, more)._replace(features=rows, group=np.array(groups + more * [NONE]))
     return Naming(decider.policy, decision, decider.most, decider, decided)
+
+
+@lru_cache(maxsize=64)
+def _blank(count: int, more: int) -> Choices:
+    """A decision between `count` candidates, and none of these if `more` is 1, of which nothing else is known."""
+    size = count + more
+    place = np.array([*range(count), *(more * [NONE])])
+    zero, one = np.zeros(size), np.zeros(1, np.int64)
+    return Choices(np.zeros((size, 0)), np.array([0, size]), one, place, place, zero, zero, one, one, zero[:1])
 
 
 def _level_words(decider: Decider, decided: Decided, row: np.ndarray) -> str | None:
@@ -142,7 +152,7 @@ def _change(telling: Naming, spread: Spread | None) -> Change | None:
 
 def _told(telling: Naming, flip: Flip, exact: bool) -> Change:
     feature = telling.policy.rank.features[flip.feature]
-    is_none = bool(telling.decision.is_none[flip.answer])
+    is_none = telling.is_none(flip.answer)
     return Change(
         feature.name,
         feature.unit,

@@ -32,8 +32,8 @@ def request(student: Path) -> bytes:
     """A sound request to decide between three candidates, for the rules of a file."""
     from clearsched.scorers.policy import load_policy, names_of
 
-    features = dict.fromkeys(names_of(load_policy(student).rank), 1.0)
-    rows = [{"id": f"{n}", "group": f"{n % 2}", "least": 1, "features": features | {"job_age_s": n}} for n in range(3)]
+    names = names_of(load_policy(student).rank)
+    rows = [{"id": f"{n}", "group": f"{n % 2}", "least": 1, "features": dict.fromkeys(names, n)} for n in range(3)]
     body = json.dumps({"candidates": rows, "most": 10}, indent=1).encode()
     head = f"POST /decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     return head.encode() + b"\r\n\r\n" + body

@@ -18,8 +18,10 @@ import numpy as np
 from clearsched.errors import ClearschedError
 from clearsched.export.program import Cases, Least, Node, Part, Points, Product, Program, Test, Tree, Trees, Value
 from clearsched.export.source import Source
+from clearsched.onnx_graph import OnnxGraph
 
-OPSET, TREE_OPSET, IR_VERSION = 18, 5, 10
+TREE_OPSET = 5
+"""Of the operators for trees."""
 
 SUM, BELOW, PLAIN = 1, 1, 0
 """Of a tree ensemble: leaves are added; a node asks whether a value is less; nothing is done to the sum."""
@@ -31,70 +33,47 @@ def write(source: Source) -> bytes:
     Raises:
         ClearschedError: the package `onnx` is not installed, or the student has patches.
     """
-    try:
-        from onnx import checker, helper
-    except ImportError:
-        raise ClearschedError(
-            "export: the package onnx writes this format and is not installed: pip install 'clearsched[onnx]'"
-        ) from None
     program = source.program
+    graph = Graph(program)
     if program.orders or program.bounds:
         raise ClearschedError(
             f"{source.path}: patches cannot be exported to ONNX: export to another language, or take out `patches`"
         )
-    graph = Graph(program)
     graph.decide()
-    model = helper.make_model(
-        graph.made(source),
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", TREE_OPSET)],
-        producer_name="clearsched",
-        doc_string="\n".join([*source.header(), "", *source.features()]),
-    )
-    model.ir_version = IR_VERSION
     names = [feature.name for feature in program.features]
-    helper.set_model_props(model, {"features": json.dumps(names), "units": json.dumps(source.units)})
-    checker.check_model(model, full_check=True)
-    found: bytes = model.SerializeToString(deterministic=True)
-    return found
+    return graph.model(
+        source.policy.name,
+        [*source.header(), "", *source.features()],
+        {"features": json.dumps(names), "units": json.dumps(source.units)},
+        {"ai.onnx.ml": TREE_OPSET},
+    )
 
 
-class Graph:
-    """A graph that is being made: each method adds nodes and gives the name of what comes out of them."""
+class Graph(OnnxGraph):
+    """The graph of a student's program."""
 
     def __init__(self, program: Program) -> None:
+        super().__init__()
         self.program = program
-        self.nodes: list[Any] = []
-        self.constants: dict[Any, Any] = {}
         self.columns: dict[str, str] = {}
-
-    def made(self, source: Source) -> Any:
-        """The finished graph, for `helper.make_model`."""
-        from onnx import TensorProto, helper
-
-        program = self.program
-        given = [helper.make_tensor_value_info("candidates", TensorProto.FLOAT, ["N", len(program.features)])]
-        found = [helper.make_tensor_value_info("candidate", TensorProto.INT64, [])]
+        self.take("candidates", np.float32, ["N", len(program.features)])
         if program.level:
-            given.append(helper.make_tensor_value_info("most", TensorProto.INT64, []))
-            given.append(helper.make_tensor_value_info("least", TensorProto.INT64, ["N"]))
-            found.append(helper.make_tensor_value_info("limit", TensorProto.INT64, []))
+            self.take("most", np.int64)
+            self.take("least", np.int64, ["N"])
         if program.may_idle:
-            given.append(helper.make_tensor_value_info("none_allowed", TensorProto.BOOL, []))
-        found.append(helper.make_tensor_value_info("scores", TensorProto.DOUBLE, ["N"]))
-        name = source.policy.name
-        return helper.make_graph(self.nodes, name, given, found, list(self.constants.values()))
+            self.take("none_allowed", np.bool_)
 
     def decide(self) -> None:
         """The candidate, and its limit."""
         program = self.program
-        self.node("Identity", [self.scored(program.rank)], "scores")
-        best = self.node("ArgMax", ["scores"], axis=0, keepdims=0, select_last_index=0)
+        scores = self.tell(self.scored(program.rank), "scores", np.float64, ["N"])
+        best = self.node("ArgMax", [scores], axis=0, keepdims=0, select_last_index=0)
         candidate = best
         if program.may_idle:
             above = self.node("Greater", [self.node("Gather", ["scores", best], axis=0), self.real(0.0)])
             idle = self.node("And", ["none_allowed", self.node("Not", [above])])
             candidate = self.node("Where", [idle, self.whole(-1), best])
-        self.node("Identity", [candidate], "candidate")
+        self.tell(candidate, "candidate", np.int64)
         if not program.level:
             return
         share = self.node("Gather", [self.scored(program.level), best], axis=0)
@@ -107,7 +86,7 @@ class Graph:
         limit = self.node("Max", [self.cast(wanted, np.int64), self.node("Gather", ["least", best], axis=0)])
         limit = self.node("Min", [limit, "most"])
         chosen = self.node("Less", ["candidate", self.whole(0)])
-        self.node("Where", [chosen, self.whole(0), limit], "limit")
+        self.tell(self.node("Where", [chosen, self.whole(0), limit]), "limit", np.int64)
 
     def scored(self, part: Part) -> str:
         """double[N]: the score of each candidate."""
@@ -146,16 +125,9 @@ class Graph:
             term = self.double(self.column(amount.name))
             if amount.scale:
                 size = self.node("Div", [self.node("Abs", [term]), self.real(amount.scale)])
-                term = self.node("Mul", [self.node("Sign", [term]), self.log_of(size)])
+                term = self.node("Mul", [self.node("Sign", [term]), self.log1p(size)])
             found = self.node("Add", [found, self.node("Mul", [self.real(amount.weight), term])])
         return self.every(found)
-
-    def log_of(self, size: str) -> str:
-        """double[N]: log(1 + x), exact for small x too, of which ONNX has no function of its own."""
-        whole = self.node("Add", [self.real(1.0), size])
-        ratio = self.node("Div", [size, self.node("Sub", [whole, self.real(1.0)])])
-        found = self.node("Mul", [self.node("Log", [whole]), ratio])
-        return self.node("Where", [self.node("Equal", [whole, self.real(1.0)]), size, found])
 
     def least(self, terms: Sequence[Product]) -> str:
         """The least of some products; one that is not a number counts for nothing."""
@@ -219,40 +191,6 @@ class Graph:
             raise ClearschedError("export: rules that ask for nothing make no graph")
         zeros = self.node("Mul", [self.double(self.column(self.program.features[0].name)), self.real(0.0)])
         return self.node("Add", [value, zeros])
-
-    def double(self, name: str) -> str:
-        return self.cast(name, np.float64)
-
-    def cast(self, name: str, to: Any) -> str:
-        """The same as another type."""
-        from onnx import helper
-
-        return self.node("Cast", [name], to=helper.np_dtype_to_tensor_dtype(np.dtype(to)))
-
-    def real(self, value: float) -> str:
-        return self.constant(np.float64(value))
-
-    def whole(self, value: int) -> str:
-        return self.constant(np.int64(value))
-
-    def constant(self, value: Any) -> str:
-        """The name of a constant; equal ones are one."""
-        from onnx import numpy_helper
-
-        array = np.asarray(value)
-        key = (str(array.dtype), array.tobytes(), array.shape)
-        if key not in self.constants:
-            self.constants[key] = numpy_helper.from_array(array, f"constant_{len(self.constants)}")
-        name: str = self.constants[key].name
-        return name
-
-    def node(self, kind: str, given: Sequence[str], name: str = "", domain: str = "", **attributes: Any) -> str:
-        """Add a node; the name of what comes out of it."""
-        from onnx import helper
-
-        name = name or f"{kind.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, list(given), [name], domain=domain, **attributes))
-        return name
 
 
 class Flat:

@@ -322,6 +322,8 @@ def refused(path: Path, given: list[str], told: str) -> None:
 
 def test_broken_files_are_told_in_a_line(mine: Path) -> None:
     refused(mine.with_name("other.safetensors"), ["--format", "onnx"], "other.json: no such file")
+    told = "mine.json: describes a network: name mine.safetensors beside it"
+    refused(mine.with_suffix(".json"), ["--format", "onnx"], told)
     mine.write_bytes(mine.read_bytes()[:-4])
     refused(mine, ["--format", "onnx"], "truncated or changed since mine.json was written")
     mine.with_suffix(".json").write_text("[]")

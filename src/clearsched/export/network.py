@@ -60,6 +60,8 @@ class NetworkSource:
         if not isinstance(told, Mapping) or not {"measure", "teacher", "episodes"} <= set(told):
             return []
         measures = {measure.name: measure for measure in self.problem.measures}
+        if told["measure"] not in list(measures):
+            return []
         best = f"; of the best heuristic {told['heuristic']}" if "heuristic" in told else ""
         value = measured(told["measure"], told["teacher"], measures)
         return [f"Result: {value} on {told['episodes']} validation episodes{best}"]

@@ -23,6 +23,8 @@ def write(student: Path, format: str, out: Path | None, decisions: Path | None, 
     entry = FORMATS[format]
     if student.suffix == NETWORK:
         return [_network(student, entry, out, decisions)]
+    if student.suffix == ".json" and student.with_suffix(NETWORK).is_file():
+        raise ClearschedError(f"{student}: describes a network: name {student.with_suffix(NETWORK).name} beside it")
     out = out or student.with_suffix(entry.suffix)
     beside = out.with_name(out.name.partition(".")[0] + VECTORS)
     files = [out, beside] if entry.vectors else [out]

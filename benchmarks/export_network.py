@@ -1,10 +1,10 @@
-"""What a decision of an exported network costs in onnxruntime, and of the same teacher in torch: one thread, one at a time.
+"""What a decision costs an exported network in onnxruntime, and the same teacher in torch: one at a time, one thread.
 
     python benchmarks/export_network.py [--network FILE] [--profiles DIR_OR_TRACE] [--cpu-seconds S] [--json]
 
 The network (default: the shipped teacher of the default scenario) is exported, and answers the decisions of one episode
-of setting (a) under the fair heuristic, over and over for a given CPU time: milliseconds of one decision from the arrays
-of `Simulation.observe` to candidate and limit. With it: its size, and the seconds until a session stands.
+of setting (a) under the fair heuristic, over and over for a given CPU time: milliseconds of one decision from the
+arrays of `Simulation.observe` to candidate and limit. With it: its size, and the seconds until a session stands.
 """
 
 from __future__ import annotations

@@ -246,7 +246,7 @@ def test_a_teacher_of_deferrable_jobs(tmp_path: Path) -> None:
     session, policy = exported(path, tmp_path), TeacherPolicy(load_network(path)[0], DEFERRABLE)
     features, random = [feature.name for feature in DEFERRABLE.choices[0].features], np.random.default_rng(4)
     assert session.names == ["candidates", "none_allowed"]
-    assert session.told == ["scores", "none_score", "candidate"]
+    assert session.told == ["candidate", "scores", "none_score"]
     for number in range(100):
         seen = set_decision(random, len(features), 1 + number % 9)
         check(session.ask(seen), policy.weigh(seen), 0)

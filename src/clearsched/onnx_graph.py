@@ -66,10 +66,10 @@ class OnnxGraph:
         self.given.append(_value(name, type, shape))
         return name
 
-    def tell(self, value: str, name: str, type: Any, shape: Sequence[int | str] = ()) -> str:
-        """An output of that name."""
+    def tell(self, name: str, type: Any, shape: Sequence[int | str] = ()) -> str:
+        """What comes out of the node of that name is an output."""
         self.told.append(_value(name, type, shape))
-        return self.node("Identity", [value], name)
+        return name
 
     def log1p(self, size: str) -> str:
         """double of double: log(1 + x), exact for small x too, of which ONNX has no function of its own."""

@@ -66,27 +66,34 @@ class Graph(OnnxGraph):
     def decide(self) -> None:
         """The candidate, and its limit."""
         program = self.program
-        scores = self.tell(self.scored(program.rank), "scores", np.float64, ["N"])
-        best = self.node("ArgMax", [scores], axis=0, keepdims=0, select_last_index=0)
+        self.node("Identity", [self.scored(program.rank)], "scores")
+        best = self.node("ArgMax", ["scores"], axis=0, keepdims=0, select_last_index=0)
         candidate = best
         if program.may_idle:
             above = self.node("Greater", [self.node("Gather", ["scores", best], axis=0), self.real(0.0)])
             idle = self.node("And", ["none_allowed", self.node("Not", [above])])
             candidate = self.node("Where", [idle, self.whole(-1), best])
-        self.tell(candidate, "candidate", np.int64)
-        if not program.level:
-            return
-        share = self.node("Gather", [self.scored(program.level), best], axis=0)
+        self.node("Identity", [candidate], "candidate")
+        if program.level:
+            self.limit(program.level, best)
+        self.tell("candidate", np.int64)
+        if program.level:
+            self.tell("limit", np.int64)
+        self.tell("scores", np.float64, ["N"])
+
+    def limit(self, part: Part, best: str) -> None:
+        """The limit of the candidate that is best."""
+        share = self.node("Gather", [self.scored(part), best], axis=0)
         share = self.node("Min", [self.node("Max", [share, self.real(0.0)]), self.real(1.0)])
         wanted = self.node("Mul", [share, self.double("most")])
-        if program.up:
+        if self.program.up:
             wanted = self.node("Ceil", [self.node("Sub", [wanted, self.real(1e-9)])])
         else:
             wanted = self.node("Floor", [self.node("Add", [wanted, self.real(0.5)])])
         limit = self.node("Max", [self.cast(wanted, np.int64), self.node("Gather", ["least", best], axis=0)])
         limit = self.node("Min", [limit, "most"])
         chosen = self.node("Less", ["candidate", self.whole(0)])
-        self.tell(self.node("Where", [chosen, self.whole(0), limit]), "limit", np.int64)
+        self.node("Where", [chosen, self.whole(0), limit], "limit")
 
     def scored(self, part: Part) -> str:
         """double[N]: the score of each candidate."""

@@ -137,24 +137,25 @@ class NetworkGraph(OnnxGraph):
         Returns:
             The candidate, int64; and int64[1], the row whose level is asked for: the first one's where none is chosen.
         """
-        self.tell(scores, "scores", np.float64, ["c"])
+        self.tell("candidate", np.int64)
+        self.tell(self.node("Identity", [scores], "scores"), np.float64, ["c"])
         candidate = self.best(scores)
         if none is not None:
             never = self.constant(np.array([-np.inf]))
-            none = self.tell(self.node("Where", [none_allowed, none, never]), "none_score", np.float64, [1])
+            none = self.tell(self.node("Where", [none_allowed, none, never], "none_score"), np.float64, [1])
             column = self.best(self.node("Concat", [scores, none], axis=0))
             is_none = self.node("Equal", [column, self.node("Size", [scores])])
             candidate = self.node("Where", [is_none, self.whole(-1), column])
-        self.tell(candidate, "candidate", np.int64)
+        candidate = self.node("Identity", [candidate], "candidate")
         return candidate, self.flat(self.node("Max", [candidate, self.whole(0)]))
 
     def choose_level(self, scores: str, allowed: str, candidate: str) -> None:
         """Tell the limit and its scores, of scores double[N] and of those that are allowed, bool[N]."""
         scores = self.node("Where", [allowed, scores, self.real(-np.inf)])
-        scores = self.tell(scores, "limit_scores", np.float64, ["N"])
         level = self.node("Add", [self.best(scores), self.whole(1)])
         is_none = self.node("Less", [candidate, self.whole(0)])
-        self.tell(self.node("Where", [is_none, self.whole(0), level]), "limit", np.int64)
+        self.tell(self.node("Where", [is_none, self.whole(0), level], "limit"), np.int64)
+        self.tell(self.node("Identity", [scores], "limit_scores"), np.float64, ["N"])
 
     def only_most(self, allowed: str, levels: str) -> str:
         """double[N]: 0 for the largest level int64[N] that is allowed, bool[N], and -inf for all others."""

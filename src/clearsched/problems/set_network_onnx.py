@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clearsched.problems.networks_onnx import NetworkGraph
@@ -30,9 +32,9 @@ def _embed(graph: NetworkGraph, network: SetNetwork, given: str) -> tuple[str, s
     mean = graph.node("Div", [graph.total(own), count])
     largest = graph.node("ReduceMax", [own, graph.constant(np.array([0]))], keepdims=1)
     context = graph.beside(mean, largest, graph.column(graph.log1p(count)))
-    return graph.beside(
-        rows, own, graph.for_each(context, given, 2 * network.candidate_net[-1].out_features + 1)
-    ), context
+    last: Any = network.candidate_net[-1]
+    every = graph.for_each(context, given, 2 * int(last.out_features) + 1)
+    return graph.beside(rows, own, every), context
 
 
 def _levels(graph: NetworkGraph, network: SetNetwork, embedding: str, candidate: str, chosen: str) -> None:

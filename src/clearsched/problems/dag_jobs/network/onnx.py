@@ -7,7 +7,7 @@ encoder's own, of numpy and torch, may differ by the last digit of that.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,8 @@ def _inputs(graph: NetworkGraph) -> Given:
 
 def _embed(graph: NetworkGraph, network: TeacherNetwork, given: Given) -> Known:
     """As `TeacherNetwork.embed` and `_context`."""
-    width, rounds = network.passing.message_net[0].in_features, network.passing.rounds
+    first: Any = network.passing.message_net[0]
+    width, rounds = int(first.in_features), network.passing.rounds
     work = graph.node("Add", [graph.double(graph.pick(given.jobs, WORK_LEFT, 1)), graph.real(WORK_OFFSET_MS / 1000)])
     shares = _log_shares(graph, work, given.totals)
     jobs = graph.normal(network, "job", _jobs(graph, given, shares))

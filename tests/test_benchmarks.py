@@ -184,6 +184,14 @@ def test_exported_code_is_measured() -> None:
     assert all(0 < cost < 1e4 for cost in answer.values())
 
 
+def test_an_exported_network_is_measured() -> None:
+    pytest.importorskip("onnx", reason="no onnx")
+    pytest.importorskip("onnxruntime", reason="no onnxruntime")
+    answer = json.loads(run("export_network.py", "--cpu-seconds", "0", "--json"))
+    assert all(value > 0 for value in answer.values())
+    assert answer["stages_a_decision"] > answer["candidates_a_decision"] > 1
+
+
 def test_a_trace_that_is_not_there_is_told() -> None:
     answer = subprocess.run(
         [sys.executable, FOLDER / "simulator.py", "--profiles", "none.parquet"], capture_output=True, text=True

@@ -18,7 +18,7 @@ FLOORS = (
     ("clearsched.imports",),
     ("clearsched.section",),
     ("clearsched.registry",),
-    ("clearsched.schemas",),
+    ("clearsched.schemas", "clearsched.onnx_graph"),
     ("clearsched.compiled",),
     ("clearsched.problems.declarations",),
     (

@@ -1,4 +1,4 @@
-"""`clearsched export`: a student's rules for other programs."""
+"""`clearsched export`: a student's rules for other programs, and networks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from clearsched.export.kinds import FORMATS
 
 
 def export(
-    student: Annotated[Path, typer.Argument(help="The JSON file of a student, a searched policy or a formula.")],
+    student: Annotated[
+        Path,
+        typer.Argument(
+            help="The JSON file of a student, a searched policy or a formula, or the .safetensors file of a teacher."
+        ),
+    ],
     format: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}.")],
     out: Annotated[
         Path | None,
@@ -25,7 +30,10 @@ def export(
     ] = None,
     vectors: Annotated[int, typer.Option(min=1, max=100_000, help="Decisions of the test vectors.")] = 200,
 ) -> None:
-    """Write a student's rules as source code of another language, and test vectors beside it."""
+    """Write a student's rules as source code of another language, and test vectors beside it.
+
+    A teacher, the network, is written as a graph (onnx), without test vectors.
+    """
     from clearsched import export as room
 
     for path in room.export(student, format, out, decisions, vectors):

@@ -15,7 +15,8 @@ class Format(NamedTuple):
     suffix: str  # of the file
     writer: str  # "module:function": of a `source.Source` makes the file's bytes
     summary: str  # in a clause
-    vectors: bool = True  # whether test vectors are written beside it
+    vectors: bool = True  # whether test vectors are written beside a student
+    network: str = ""  # "module:function": of a checkpoint and the label makes the file's bytes; "": it holds none
 
 
 FORMATS = Registry(
@@ -33,7 +34,14 @@ FORMATS = Registry(
             "a job_submit.lua that ranks jobs as they are submitted",
             vectors=False,
         ),
-        Format("onnx", "ONNX", ".onnx", "clearsched.export.onnx:write", "a graph; trees as a tree ensemble"),
+        Format(
+            "onnx",
+            "ONNX",
+            ".onnx",
+            "clearsched.export.onnx:write",
+            "a graph; trees as a tree ensemble; networks",
+            network="clearsched.export.network:write",
+        ),
         Format(
             "spark",
             "Spark rules",

@@ -18,8 +18,10 @@ import numpy as np
 from clearsched.errors import ClearschedError
 from clearsched.export.program import Cases, Least, Node, Part, Points, Product, Program, Test, Tree, Trees, Value
 from clearsched.export.source import Source
+from clearsched.onnx_graph import OnnxGraph
 
-OPSET, TREE_OPSET, IR_VERSION = 18, 5, 10
+TREE_OPSET = 5
+"""Of the operators for trees."""
 
 SUM, BELOW, PLAIN = 1, 1, 0
 """Of a tree ensemble: leaves are added; a node asks whether a value is less; nothing is done to the sum."""
@@ -31,58 +33,35 @@ def write(source: Source) -> bytes:
     Raises:
         ClearschedError: the package `onnx` is not installed, or the student has patches.
     """
-    try:
-        from onnx import checker, helper
-    except ImportError:
-        raise ClearschedError(
-            "export: the package onnx writes this format and is not installed: pip install 'clearsched[onnx]'"
-        ) from None
     program = source.program
+    graph = Graph(program)
     if program.orders or program.bounds:
         raise ClearschedError(
             f"{source.path}: patches cannot be exported to ONNX: export to another language, or take out `patches`"
         )
-    graph = Graph(program)
     graph.decide()
-    model = helper.make_model(
-        graph.made(source),
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", TREE_OPSET)],
-        producer_name="clearsched",
-        doc_string="\n".join([*source.header(), "", *source.features()]),
-    )
-    model.ir_version = IR_VERSION
     names = [feature.name for feature in program.features]
-    helper.set_model_props(model, {"features": json.dumps(names), "units": json.dumps(source.units)})
-    checker.check_model(model, full_check=True)
-    found: bytes = model.SerializeToString(deterministic=True)
-    return found
+    return graph.model(
+        source.policy.name,
+        [*source.header(), "", *source.features()],
+        {"features": json.dumps(names), "units": json.dumps(source.units)},
+        {"ai.onnx.ml": TREE_OPSET},
+    )
 
 
-class Graph:
-    """A graph that is being made: each method adds nodes and gives the name of what comes out of them."""
+class Graph(OnnxGraph):
+    """The graph of a student's program."""
 
     def __init__(self, program: Program) -> None:
+        super().__init__()
         self.program = program
-        self.nodes: list[Any] = []
-        self.constants: dict[Any, Any] = {}
         self.columns: dict[str, str] = {}
-
-    def made(self, source: Source) -> Any:
-        """The finished graph, for `helper.make_model`."""
-        from onnx import TensorProto, helper
-
-        program = self.program
-        given = [helper.make_tensor_value_info("candidates", TensorProto.FLOAT, ["N", len(program.features)])]
-        found = [helper.make_tensor_value_info("candidate", TensorProto.INT64, [])]
+        self.take("candidates", np.float32, ["N", len(program.features)])
         if program.level:
-            given.append(helper.make_tensor_value_info("most", TensorProto.INT64, []))
-            given.append(helper.make_tensor_value_info("least", TensorProto.INT64, ["N"]))
-            found.append(helper.make_tensor_value_info("limit", TensorProto.INT64, []))
+            self.take("most", np.int64)
+            self.take("least", np.int64, ["N"])
         if program.may_idle:
-            given.append(helper.make_tensor_value_info("none_allowed", TensorProto.BOOL, []))
-        found.append(helper.make_tensor_value_info("scores", TensorProto.DOUBLE, ["N"]))
-        name = source.policy.name
-        return helper.make_graph(self.nodes, name, given, found, list(self.constants.values()))
+            self.take("none_allowed", np.bool_)
 
     def decide(self) -> None:
         """The candidate, and its limit."""
@@ -95,12 +74,19 @@ class Graph:
             idle = self.node("And", ["none_allowed", self.node("Not", [above])])
             candidate = self.node("Where", [idle, self.whole(-1), best])
         self.node("Identity", [candidate], "candidate")
-        if not program.level:
-            return
-        share = self.node("Gather", [self.scored(program.level), best], axis=0)
+        if program.level:
+            self.limit(program.level, best)
+        self.tell("candidate", np.int64)
+        if program.level:
+            self.tell("limit", np.int64)
+        self.tell("scores", np.float64, ["N"])
+
+    def limit(self, part: Part, best: str) -> None:
+        """The limit of the candidate that is best."""
+        share = self.node("Gather", [self.scored(part), best], axis=0)
         share = self.node("Min", [self.node("Max", [share, self.real(0.0)]), self.real(1.0)])
         wanted = self.node("Mul", [share, self.double("most")])
-        if program.up:
+        if self.program.up:
             wanted = self.node("Ceil", [self.node("Sub", [wanted, self.real(1e-9)])])
         else:
             wanted = self.node("Floor", [self.node("Add", [wanted, self.real(0.5)])])
@@ -146,16 +132,9 @@ class Graph:
             term = self.double(self.column(amount.name))
             if amount.scale:
                 size = self.node("Div", [self.node("Abs", [term]), self.real(amount.scale)])
-                term = self.node("Mul", [self.node("Sign", [term]), self.log_of(size)])
+                term = self.node("Mul", [self.node("Sign", [term]), self.log1p(size)])
             found = self.node("Add", [found, self.node("Mul", [self.real(amount.weight), term])])
         return self.every(found)
-
-    def log_of(self, size: str) -> str:
-        """double[N]: log(1 + x), exact for small x too, of which ONNX has no function of its own."""
-        whole = self.node("Add", [self.real(1.0), size])
-        ratio = self.node("Div", [size, self.node("Sub", [whole, self.real(1.0)])])
-        found = self.node("Mul", [self.node("Log", [whole]), ratio])
-        return self.node("Where", [self.node("Equal", [whole, self.real(1.0)]), size, found])
 
     def least(self, terms: Sequence[Product]) -> str:
         """The least of some products; one that is not a number counts for nothing."""
@@ -219,40 +198,6 @@ class Graph:
             raise ClearschedError("export: rules that ask for nothing make no graph")
         zeros = self.node("Mul", [self.double(self.column(self.program.features[0].name)), self.real(0.0)])
         return self.node("Add", [value, zeros])
-
-    def double(self, name: str) -> str:
-        return self.cast(name, np.float64)
-
-    def cast(self, name: str, to: Any) -> str:
-        """The same as another type."""
-        from onnx import helper
-
-        return self.node("Cast", [name], to=helper.np_dtype_to_tensor_dtype(np.dtype(to)))
-
-    def real(self, value: float) -> str:
-        return self.constant(np.float64(value))
-
-    def whole(self, value: int) -> str:
-        return self.constant(np.int64(value))
-
-    def constant(self, value: Any) -> str:
-        """The name of a constant; equal ones are one."""
-        from onnx import numpy_helper
-
-        array = np.asarray(value)
-        key = (str(array.dtype), array.tobytes(), array.shape)
-        if key not in self.constants:
-            self.constants[key] = numpy_helper.from_array(array, f"constant_{len(self.constants)}")
-        name: str = self.constants[key].name
-        return name
-
-    def node(self, kind: str, given: Sequence[str], name: str = "", domain: str = "", **attributes: Any) -> str:
-        """Add a node; the name of what comes out of it."""
-        from onnx import helper
-
-        name = name or f"{kind.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, list(given), [name], domain=domain, **attributes))
-        return name
 
 
 class Flat:

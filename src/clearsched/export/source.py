@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,13 +61,9 @@ class Source:
         found += ["", f"Written by clearsched {__version__}; change the student and export it again, not this file."]
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
         found += ["", f"From: {self.path.name}, sha256 {digest}"]
-        found += _origin(evidence.get("provenance"))
+        found += origin(evidence.get("provenance"))
         found += _results(evidence, {measure.name: measure for measure in self.policy.problem.measures})
-        return [
-            *(line for text in found for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ") or [""]),
-            "",
-            *textwrap.wrap(LICENCE, WIDTH),
-        ]
+        return wrapped(found, LICENCE)
 
     def features(self) -> list[str]:
         """What the features are, with units, in lines; and what a level is."""
@@ -99,8 +95,17 @@ def read_source(path: Path, label: str, out: Path) -> Source:
     return Source(path, load_policy(path), label, out)
 
 
-def _origin(told: Any) -> list[str]:
-    """How the student was made, as far as its file says."""
+def wrapped(lines: Sequence[str], licence: str) -> list[str]:
+    """What a file says of itself, and its licence, in lines of one width."""
+    return [
+        *(line for text in lines for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ") or [""]),
+        "",
+        *textwrap.wrap(licence, WIDTH),
+    ]
+
+
+def origin(told: Any) -> list[str]:
+    """How it was made, as far as its file says."""
     if not isinstance(told, Mapping):
         return []
     lines = []
@@ -118,7 +123,7 @@ def _results(evidence: Mapping[str, Any], measures: Mapping[str, Measure]) -> li
     found = []
     told = evidence.get("validation")
     if isinstance(told, Mapping) and {"measure", "value"} <= set(told):
-        value = _measured(told["measure"], told["value"], measures)
+        value = measured(told["measure"], told["value"], measures)
         episodes = f" on {told['episodes']} validation episodes" if "episodes" in told else ""
         best = f"; of the best heuristic {told['heuristic']}" if "heuristic" in told else ""
         found.append(f"Result: {value}{episodes}{best}")
@@ -126,7 +131,7 @@ def _results(evidence: Mapping[str, Any], measures: Mapping[str, Measure]) -> li
         distilled, unseen = evidence.get(f"validation_{name}"), evidence.get(f"unseen_{name}")
         known = [*(distilled if isinstance(distilled, list) else []), *([unseen] if is_number(unseen) else [])]
         if known:
-            found.append(f"Result: {_measured(name, known[-1], measures)} on validation episodes")
+            found.append(f"Result: {measured(name, known[-1], measures)} on validation episodes")
     stress = evidence.get("stress")
     if isinstance(stress, Mapping) and {"heuristic", "worst"} <= set(stress):
         count = f" of {stress['episodes']} training and stressed ones" if "episodes" in stress else ""
@@ -134,7 +139,7 @@ def _results(evidence: Mapping[str, Any], measures: Mapping[str, Measure]) -> li
     return found
 
 
-def _measured(name: str, value: Any, measures: Mapping[str, Measure]) -> str:
+def measured(name: str, value: Any, measures: Mapping[str, Measure]) -> str:
     """A result with its unit."""
     if name not in measures:
         return f"{name} {value}"

@@ -1,4 +1,4 @@
-"""What the command does: read a student, write it in a format, write test vectors beside it."""
+"""What the command does: read a student, write it in a format, write test vectors beside it; or a network without."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ from clearsched.registry import load
 VECTORS = ".vectors.csv"
 """In place of the suffix of the file that is tested."""
 
+NETWORK = ".safetensors"
+"""The suffix of a network's weights; all else is a student."""
+
 
 def write(student: Path, format: str, out: Path | None, decisions: Path | None, count: int | None) -> list[Path]:
     """See `clearsched.export.export`."""
     entry = FORMATS[format]
+    if student.suffix == NETWORK:
+        return [_network(student, entry, out, decisions)]
+    if student.suffix == ".json" and student.with_suffix(NETWORK).is_file():
+        raise ClearschedError(f"{student}: describes a network: name {student.with_suffix(NETWORK).name} beside it")
     out = out or student.with_suffix(entry.suffix)
     beside = out.with_name(out.name.partition(".")[0] + VECTORS)
     files = [out, beside] if entry.vectors else [out]
@@ -33,6 +40,20 @@ def write(student: Path, format: str, out: Path | None, decisions: Path | None, 
     if entry.vectors:
         write_text(beside, told)
     return files
+
+
+def _network(path: Path, entry: Format, out: Path | None, decisions: Path | None) -> Path:
+    """Write a network; the file."""
+    if not entry.network:
+        holding = " or ".join(f"--format {one.name}" for one in FORMATS.values() if one.network)
+        raise ClearschedError(f"{path}: a network cannot be exported to {entry.label}: take {holding}")
+    if decisions:
+        raise ClearschedError(f"{path}: a network is exported without test vectors: leave out --decisions {decisions}")
+    out = out or path.with_suffix(entry.suffix)
+    check_file(out)
+    check_inputs(out, [path, path.with_suffix(".json")])
+    write_bytes(out, load(entry.network)(path, entry.label))
+    return out
 
 
 def _vectors(source: Source, entry: Format, decisions: Path | None, count: int) -> str:

@@ -39,6 +39,7 @@ class Network(Protocol):
     none: bool  # whether tables of candidates have a last column for "none of these"
     levels: bool  # whether there is a level choice
     always_most: bool  # whether its answer is always the largest level that is allowed: nothing of it is learned
+    # onnx: str, where it can be exported: "module:function" that draws it (`networks_onnx`)
 
     def encode(self, observation: Any) -> Any:
         """A `Batch`. Index tensors may share the observation's memory, so they last as long as its arrays."""

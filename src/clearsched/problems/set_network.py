@@ -68,6 +68,8 @@ class SetNetwork(Normalised):
         always_most: whether its answer is always the largest level.
     """
 
+    onnx = "clearsched.problems.set_network_onnx:draw"
+
     def __init__(
         self,
         features: tuple[str, ...],

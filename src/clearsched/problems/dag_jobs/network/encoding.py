@@ -40,9 +40,9 @@ JOB_INPUTS = (
 RATE = "interarrival_s"
 """The input of networks that are told the arrival rate, and only of these."""
 
-_TOLD_TOTALS = [place for place, feature in enumerate(GLOBAL_FEATURES) if feature.name != RATE]
-_RATE_TOTAL = [feature.name for feature in GLOBAL_FEATURES].index(RATE)
-GLOBAL_INPUTS = (*(GLOBAL_FEATURES[place].name for place in _TOLD_TOTALS), "work_left_s")
+TOLD_TOTALS = [place for place, feature in enumerate(GLOBAL_FEATURES) if feature.name != RATE]
+RATE_TOTAL = [feature.name for feature in GLOBAL_FEATURES].index(RATE)
+GLOBAL_INPUTS = (*(GLOBAL_FEATURES[place].name for place in TOLD_TOTALS), "work_left_s")
 LIMIT_INPUTS = (
     "limit_to_executors",
     "log_limit",
@@ -129,9 +129,9 @@ def encode(graph: Graph, *, rate: bool = False) -> Batch:
     work = graph.jobs[:, WORK_LEFT].astype(np.float64) + WORK_OFFSET_MS / 1000
     log_shares = _log_shares(work, job_decision, graph.totals[:, EXECUTORS])
     held_to_share = np.log1p(np.maximum(graph.job_held, 0)[:, None] / np.exp(log_shares))
-    totals = [signed_log(graph.totals[:, _TOLD_TOTALS]), np.log1p(np.bincount(job_decision, work, count))[:, None]]
+    totals = [signed_log(graph.totals[:, TOLD_TOTALS]), np.log1p(np.bincount(job_decision, work, count))[:, None]]
     if rate:
-        totals.append(signed_log(graph.totals[:, [_RATE_TOTAL]]))
+        totals.append(signed_log(graph.totals[:, [RATE_TOTAL]]))
     return Batch(
         nodes=float_tensor(signed_log(graph.nodes)),
         node_job=index_tensor(graph.node_job),

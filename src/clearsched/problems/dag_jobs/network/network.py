@@ -72,6 +72,7 @@ class TeacherNetwork(Normalised):
     """
 
     levels = True
+    onnx = "clearsched.problems.dag_jobs.network.onnx:draw"
 
     def __init__(
         self,

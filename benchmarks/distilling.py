@@ -7,8 +7,8 @@ RESULTS is a scenario's folder (results/default) with `params/students.json` and
 `students.sampling.decisions`, the decisions that are drawn from the log, 0: all of them. A log of a million decisions:
 
     snakemake --cores 2 --config scenario=million workload='{episodes: {train: 2400}}' decisions='{episodes: 2400}' \\
-        teacher='{source: shipped}' search='{source: shipped}' -- results/million/decisions/decisions.parquet \\
-        results/million/params/students.json
+        teacher='{source: shipped, shipped: default}' search='{source: shipped, shipped: default}' -- \\
+        results/million/decisions/decisions.parquet results/million/params/students.json
 """
 
 from __future__ import annotations

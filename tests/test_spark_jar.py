@@ -25,6 +25,8 @@ from clearsched.errors import ClearschedError
 from clearsched.export import export
 from clearsched.export import spark as rules_format
 from clearsched.problems.dag_jobs.features import FEATURES, JOB_QUANTITIES, STAGE_QUANTITIES
+from clearsched.problems.dag_jobs.simulator.rows import WORK_OFFSET_MS
+from clearsched.problems.dag_jobs.simulator.state import ROOT_OFFSET_MS
 from clearsched.problems.dag_jobs.traces import make_trace, write_trace
 from clearsched.problems.dag_jobs.traces.by_template import write_templates
 from spark_jar import HOME, JAVA, build, check
@@ -324,6 +326,12 @@ def test_every_feature_is_made_of_quantities_that_spark_knows() -> None:
     assert {*JOB_QUANTITIES, *STAGE_QUANTITIES} == set(rules_format.QUANTITIES)
     for feature in FEATURES:
         rules_format.formula_of(feature.formula)
+
+
+@pytest.mark.parametrize(("name", "value"), [("WORK_OFFSET_MS", WORK_OFFSET_MS), ("ROOT_OFFSET_MS", ROOT_OFFSET_MS)])
+def test_the_jar_weighs_jobs_as_the_simulator_does(name: str, value: float) -> None:
+    rows = Path(__file__).parents[1] / "engines/spark/src/org/clearsched/spark/Rows.java"
+    assert f"double {name} = {value};" in rows.read_text("utf-8")
 
 
 def test_a_feature_that_spark_cannot_know_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

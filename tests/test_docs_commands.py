@@ -338,6 +338,8 @@ def desk(followed: Path) -> Path:
 @pytest.mark.workflow
 @pytest.mark.parametrize("command", RUN.values(), ids=str)
 def test_it_runs(desk: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+    if "onnx" in command.words:
+        pytest.importorskip("onnx", reason="no onnx")
     monkeypatch.chdir(desk)
     given = [SMALLER.get(word, word) for word in command.words[1:]]
     if "--episode" in given:  # the tiny run's are fewer

@@ -8,8 +8,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 comma := ,
 SCENARIO = $(shell $(VENV)/bin/clearsched params scenario)
 RESULTS = results/$(SCENARIO)
-# What is imported is compiled then; the byte code of all that the packages bring takes a minute and a half more.
-PIP_INSTALL = pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable
+PIP_INSTALL = pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 # Two test processes at once; the tests of one file stay together, since they share what they computed.
 PYTEST_ARGS ?= -n 2 --dist loadfile
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearsched.problems import find_problem, policy
+from clearsched.problems import policy
+from clearsched.problems.by_name import ByName
 from clearsched.problems.dag_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.dag_jobs.figures import FIGURES
 from clearsched.problems.dag_jobs.policies import CODES, FAMILIES, HEURISTICS, LEARNED
@@ -26,7 +27,7 @@ STALL_LIMIT = 2.0
 """A policy has locked a job when executors wait in it, beside a stage that is ready, for twice as long as jobs last."""
 
 
-class DagJobs:
+class DagJobs(ByName):
     """DAG jobs on a pool of executors (Mao et al. 2019): which stage gets executors, and how many its job may hold."""
 
     name = "dag_jobs"
@@ -119,10 +120,6 @@ class DagJobs:
         from clearsched.problems.dag_jobs.sections import SECTIONS
 
         return SECTIONS
-
-    def __reduce__(self) -> tuple[Callable[[str], Problem], tuple[str]]:
-        """In another process it is that one's problem of this name: where episodes run elsewhere, policies name it."""
-        return find_problem, (self.name,)
 
     def files(self, traces: Any) -> list[Path]:
         """The files that the source reads."""

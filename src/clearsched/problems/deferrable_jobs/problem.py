@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearsched.errors import ClearschedError
-from clearsched.problems import find_problem
+from clearsched.problems.by_name import ByName
 from clearsched.problems.declarations import (
     Choice,
     EdgeCase,
@@ -60,7 +60,7 @@ FIGURES = Registry(
 )
 
 
-class DeferrableJobsProblem:
+class DeferrableJobsProblem(ByName):
     """See `problem.Problem`."""
 
     name = "deferrable_jobs"
@@ -81,10 +81,6 @@ class DeferrableJobsProblem:
     published: Registry[Published] = Registry("published network", ())
     gauges: tuple[Gauge, ...] = GAUGES
     details: tuple[str, ...] = ("jobs", "slots")
-
-    def __reduce__(self) -> tuple[Callable[[str], Problem], tuple[str]]:
-        """In another process it is that one's problem of this name: where episodes run elsewhere, policies name it."""
-        return find_problem, (self.name,)
 
     def files(self, traces: Any) -> list[Path]:
         """No source reads a file.

@@ -91,6 +91,12 @@ slurm: install  ## the tiny workflow on a Slurm of this machine (root, Debian's 
 	@snakemake --workflow-profile workflow/profiles/slurm --configfile tests/config/tiny.yaml; code=$$?; \
 		engines/slurm/cluster.sh down; exit $$code
 
+.PHONY: test-engines
+test-engines: install-dev  ## tests on a real Slurm of this machine, which is installed first (root, Debian's packages)
+	@engines/slurm/cluster.sh install
+	@$(PIP_INSTALL) '.[dask,slurm]'
+	@pytest -m engine $$(grep -l mark.engine tests/*.py)
+
 .PHONY: fuzz kill
 FUZZ_SECONDS ?= 600
 KILLS ?= 20
@@ -122,7 +128,10 @@ help:  ## this list
 		|| sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1   \2/p' $(MAKEFILE_LIST)
 
 install: $(VENV)/.installed
-install-dev: $(VENV)/.installed-dev
+
+# What the tests need is installed while the simulator is compiled, which takes one core.
+install-dev:
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.installed $(VENV)/.installed-dev
 
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -134,14 +143,17 @@ $(VENV)/bin/pip:
 		rm -rf $(VENV); exit 2; }
 
 # The stamps are younger than what they were made from, so that an installation happens once and after each change.
-$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/pip
+$(VENV)/.installed-packages: pyproject.toml constraints.txt | $(VENV)/bin/pip
 	@echo "installing clearsched and what it needs (pinned in constraints.txt; some minutes)"
 	@$(PIP_INSTALL) .
-	@echo "compiling the simulator for this machine (a minute)"
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.installed-packages
+	@echo "compiling the simulator for this machine (two minutes)"
 	@clearsched prepare
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
+$(VENV)/.installed-dev: $(VENV)/.installed-packages
 	@echo "installing what the tests need"
 	@$(PIP_INSTALL) '.[dev]'
 	@touch $@

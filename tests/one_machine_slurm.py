@@ -1,7 +1,6 @@
 """A Slurm on this machine for a test, by engines/slurm/cluster.sh; where there can be none, the test is skipped.
 
-Nothing is installed here: Debian's packages slurmctld, slurmd, slurm-client, slurm-wlm-basic-plugins, munge are there,
-or they are not.
+Nothing is installed here: Slurm is there, or it is not; `make test-engines` installs it first.
 """
 
 from __future__ import annotations

@@ -369,6 +369,7 @@ def clearsched(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": paths})
 
 
+@pytest.mark.engine
 @pytest.mark.workflow
 def test_a_real_slurm_obeys(tmp_path: Path) -> None:
     """Two small sequences under every policy: every job ends; a job of somebody's is obeyed too."""

@@ -44,7 +44,7 @@ def test_answers_come_in_the_order_of_the_tasks(kind: str) -> None:
     [
         ("processes", nullcontext),
         ("dask-slurm", nullcontext),
-        pytest.param("dask-slurm", slurm, marks=pytest.mark.workflow, id="a real Slurm"),
+        pytest.param("dask-slurm", slurm, marks=(pytest.mark.workflow, pytest.mark.engine), id="a real Slurm"),
     ],
 )
 def test_a_tuning_and_a_search_have_the_same_bytes_wherever_episodes_run(

@@ -402,6 +402,7 @@ def test_an_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
     assert tuned.stat().st_mtime_ns == before
 
 
+@pytest.mark.engine
 @pytest.mark.workflow
 def test_a_slurm_cluster_gives_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     """Nine Slurm jobs, the rules of a group together; all files but the times that rules took."""

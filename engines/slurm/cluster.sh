@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # A real Slurm on this machine, for trying things: slurmctld and several slurmd, each a node of pretended cores.
 #
-#   cluster.sh up|down|status
+#   cluster.sh install|up|down|status
 #
 # NODES=4 CPUS=4     nodes, and pretended cores of each: tasks that sleep or wait need no real ones
 # LUA=policy.lua     a submission policy (clearsched export --format slurm), loaded as job_submit/lua
 # WORK=/var/tmp/clearsched-slurm    state, logs, sockets
 #
-# As root, on Debian or Ubuntu; packages: see PACKAGES. A second `up` changes nothing; `down` ends all jobs and
+# As root, on Debian or Ubuntu, whose PACKAGES `install` installs. A second `up` changes nothing; `down` ends all jobs and
 # processes and takes away every file that `up` made. It never touches a Slurm that it did not start.
 set -euo pipefail
 
@@ -81,12 +81,23 @@ check() {
     for program in slurmctld slurmd scontrol munged; do
         command -v "$program" > /dev/null || [ -x "/usr/sbin/$program" ] || missing+=" $program"
     done
-    [ -z "$missing" ] || fail "not found:$missing; on Debian: apt-get install -y --no-install-recommends $PACKAGES"
+    [ -z "$missing" ] || fail "not found:$missing; on Debian: $0 install"
     [ ! -f "$CONF" ] || is_ours || fail "$CONF is another Slurm's: left as it is"
     [ -z "$LUA" ] || [ -f "$LUA" ] || fail "LUA=$LUA: no such file"
     for number in "$NODES" "$CPUS"; do
         [[ $number =~ ^[1-9][0-9]{0,2}$ ]] || fail "NODES and CPUS are whole numbers from 1 to 999, not '$number'"
     done
+}
+
+install_packages() {
+    [ "$(id -u)" = 0 ] || fail "installing Slurm needs root"
+    [ ! -f "$CONF" ] || is_ours || fail "$CONF is another Slurm's: left as it is"
+    command -v apt-get > /dev/null || fail "no apt-get here: install Slurm as your system does, then '$0 up'"
+    local said
+    # shellcheck disable=SC2086  # they are words
+    said=$({ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $PACKAGES; } 2>&1) \
+        || fail "apt-get: $(tail -n 1 <<< "$said")"
+    echo "installed: $PACKAGES"
 }
 
 start_munge() {
@@ -165,8 +176,9 @@ status() {
 
 export PATH="$PATH:/usr/sbin:/sbin"
 case ${1:-} in
+    install) install_packages ;;
     up) up ;;
     down) down ;;
     status) status ;;
-    *) fail "cluster.sh up|down|status" ;;
+    *) fail "cluster.sh install|up|down|status" ;;
 esac

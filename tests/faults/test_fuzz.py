@@ -13,7 +13,7 @@ from fuzz.mutating import SHAPES, mutate
 from fuzz.readers import READERS
 from fuzz.worker import Ended
 
-INPUTS = 15
+INPUTS = 8
 
 
 @pytest.fixture(scope="module")

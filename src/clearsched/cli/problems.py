@@ -17,7 +17,7 @@ def problems(name: Annotated[str | None, typer.Argument(help="One of them; defau
 
 
 def prepare(name: Annotated[str | None, typer.Argument(help="The problem; default: the first.")] = None) -> None:
-    """Compile a problem's simulator for this machine (a minute), so that its first run does not wait for it."""
+    """Compile a problem's simulator for this machine (two minutes), so that its first run does not wait for it."""
     from clearsched.problems import DEFAULT
     from clearsched.workflow import preparing
 

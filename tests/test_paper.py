@@ -379,7 +379,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for n in range(50)
     ]
-    told = {"bytes": {"teacher": 50_000, "rule_list": 2_000}, "parameters": {"teacher": 12_000}}
+    told = {
+        "bytes": {"teacher": 50_000, "rule_list": 2_000},
+        "memory_mib": {"teacher": 200.0, "rule_list": 0.1},
+        "parameters": {"teacher": 12_000},
+    }
     held = [
         {"instance": n, "jobs": 4 + n, "tasks": 9, "policy": policy, "kind": kind, "jct_s": gap + 10.0,
          "optimum_s": 10.0, "bound_s": 10.0, "proved": n < 3, "gap_percent": 10.0 * gap}

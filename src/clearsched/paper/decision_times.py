@@ -50,19 +50,22 @@ def draw_events(material: Material) -> style.Drawing:
 
 
 def draw_policies(material: Material) -> style.Drawing:
-    """Times to a decision and bytes on disk, of the network and of what was distilled from it."""
+    """Times to a decision, bytes on disk and in memory, of the network and of what was distilled from it."""
     table, told = _read(material)
     kinds = dict(zip(table["policy"].to_pylist(), table["kind"].to_pylist(), strict=True))
     latencies = dict(sorted(_latencies(table).items(), key=lambda item: float(np.median(item[1]))))
     figure = style.new_figure(height_in=1.3 + 0.3 * len(latencies))
-    left, right = figure.subplots(1, 2)
+    left, middle, right = figure.subplots(1, 3)
     dots(left, {name: spread_of(v) for name, v in latencies.items()}, kinds, material.subject, "{:.3f}")
     logarithmic(left, subs=(1.0, 3.0))
-    left.set_xlabel(f"CPU ms a decision: mean, {100 * TAIL:g} % of the decisions")
+    left.set_xlabel(f"CPU ms a decision ({100 * TAIL:g} % of them)")
     sizes = {name: told["bytes"][name] / 1024 for name in latencies if name in told["bytes"]}
-    dots(right, {name: Interval(v, np.nan, np.nan, np.nan, 1) for name, v in sizes.items()}, kinds, material.subject)
-    logarithmic(right, subs=(1.0, 3.0))
-    right.set_xlabel("file (KiB)")
+    memory = {name: told["memory_mib"][name] for name in sizes}
+    for axes, values, label in ((middle, sizes, "file (KiB)"), (right, memory, "memory held (MiB)")):
+        shown = {name: Interval(value, np.nan, np.nan, np.nan, 1) for name, value in values.items()}
+        dots(axes, shown, kinds, material.subject)
+        axes.set_xlabel(label)
+    logarithmic(middle, subs=(1.0, 3.0))
     base = latencies["teacher"]
     rows = [row("latency_ms", name, kinds[name], "", spread_of(values)) for name, values in latencies.items()]
     rows += [
@@ -76,6 +79,7 @@ def draw_policies(material: Material) -> style.Drawing:
         faster = bootstrap_ratio(base, students[slowest], generator(material.bootstrap.seed, "paper", "faster"))
         rows.append(row("slowest_student_times_faster", slowest, "student", "teacher", faster))
     rows += [row("file_kib", name, kinds[name], "", value) for name, value in sizes.items()]
+    rows += [row("memory_mib", name, kinds[name], "", value) for name, value in memory.items()]
     rows += [row("parameters", name, "teacher", "", float(value)) for name, value in told["parameters"].items()]
     return style.Drawing(figure, HEADER, rows)
 

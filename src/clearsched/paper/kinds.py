@@ -218,7 +218,7 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
         ),
         PaperFigure(
             "metis_latency",
-            "time to a decision and size of the network and of what was distilled from it",
+            "time to a decision, size and memory of the network and of what was distilled from it",
             f"{ROOM}.decision_times:draw_policies",
             METIS,
             "the deployment of its trees",

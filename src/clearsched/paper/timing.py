@@ -1,7 +1,8 @@
-"""How long a decision takes: network, students and a heuristic are asked the same questions, one at a time."""
+"""How long a decision takes, and what memory: network, students and a heuristic are asked the same, one at a time."""
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 
 from clearsched.evaluation.policies import load_policy
@@ -39,19 +41,52 @@ def time_decisions(
     students: Sequence[Path],
     out: Path,
 ) -> None:
-    """See `clearsched.paper.latency`. The network schedules; all others are asked beside it."""
+    """See `clearsched.paper.latency`. The network schedules; all others are asked beside it.
+
+    They are loaded in this order, so that none is told to hold what another one's libraries hold: first the heuristic,
+    with the code that all share, then the students, then the network.
+    """
     problem = find_problem(params.problem)
     instance = problem.open(trace, workloads)
-    files = {"teacher": teacher, **{path.stem: path for path in students}}
-    network, *others = [load_policy(problem, path) for path in files.values()]
-    others.append(load_policy(problem, YARDSTICK, read_json(tuned)))
+    files = {**{path.stem: path for path in students}, "teacher": teacher}
+    yardstick = load_policy(problem, YARDSTICK, read_json(tuned))
+    _answer_once(yardstick, instance)
+    held = {name: _held(partial(load_policy, problem, path), instance) for name, path in files.items()}
+    *others, network = [policy for policy, _ in held.values()]
+    others.append(yardstick)
     rows = _timed(network, others, instance, DECISIONS[params.paper.scale])
     metadata = provenance({}, {"trace": trace, "workloads": workloads, **files}) | {
         "setting": instance.describe("test", instance.split("test", 1)),
         "bytes": {name: path.stat().st_size for name, path in files.items()},
+        "memory_mib": {name: memory for name, (_, memory) in held.items()},
         "parameters": {network.name: sum(p.numel() for p in _network(network).parameters())},
     }
     write_table(out, pa.Table.from_pylist(rows, schema=LATENCY), LATENCY, metadata)
+
+
+def _held(load: Callable[[], Policy], instance: Any) -> tuple[Policy, float]:
+    """A policy that has answered once, and how much more memory this process holds since then, MiB."""
+    before = _resident_mib()
+    policy = load()
+    _answer_once(policy, instance)
+    return policy, max(0.0, _resident_mib() - before)
+
+
+def _resident_mib() -> float:
+    gc.collect()
+    return float(psutil.Process().memory_info().rss / 2**20)
+
+
+def _answer_once(policy: Policy, instance: Any) -> None:
+    """The first decision of the first test episode."""
+    lockstep = instance.lockstep(instance.split("test", 1))
+    if lockstep.advance():
+        _ask(policy, lockstep)
+
+
+def _ask(policy: Any, lockstep: Any) -> Any:
+    """What a policy answers, by the way that is quickest for it."""
+    return lockstep.ask(policy.compiled) if hasattr(policy, "compiled") else policy.weigh(lockstep.observe()).answers
 
 
 def _network(policy: Any) -> Any:
@@ -67,17 +102,16 @@ def _timed(network: Any, others: Sequence[Policy], instance: Any, most: int) -> 
         for decision in range(WARM_UP + most):
             if not lockstep.advance():
                 break
-            weighed, spent = _clocked(lambda: network.weigh(lockstep.observe()))
+            answers, spent = _clocked(partial(_ask, network, lockstep))
             told = {"decision": decision - WARM_UP, "time_s": float(lockstep.time_s[0])}
             told["candidates"] = int(np.diff(lockstep.observe().candidate_start)[0])
             found = [{"policy": network.name, "kind": network.kind, "latency_ms": spent}]
             for policy in others:
-                compiled: Any = policy.compiled  # type: ignore[attr-defined]
-                _, spent = _clocked(partial(lockstep.ask, compiled))
+                _, spent = _clocked(partial(_ask, policy, lockstep))
                 found.append({"policy": policy.name, "kind": policy.kind, "latency_ms": spent})
             if decision >= WARM_UP:
                 rows += [told | each for each in found]
-            lockstep.answer(weighed.answers)
+            lockstep.answer(answers)
     return rows
 
 

@@ -27,7 +27,7 @@ from clearsched.evaluation.comparison import Bootstrap
 from clearsched.files import keep_text
 from clearsched.imports import PACKAGE
 from clearsched.paper import decima_optimality, drawing, hu_patch, judging, optima, targets
-from clearsched.paper.bases import BASES, SCALES, params_of, scenario_name, scenarios_of
+from clearsched.paper.bases import BASES, SCALES, network_seeds, params_of, scenario_name, scenarios_of
 from clearsched.paper.decima_job_sizes import bins_of
 from clearsched.paper.decima_learning import curve_of
 from clearsched.paper.decima_stream import in_system, moving_mean
@@ -48,6 +48,7 @@ from clearsched.problems.dag_jobs.schemas import OPTIMALITY
 from clearsched.registry import load
 from clearsched.schemas import FIDELITY, LEARNING_CURVE, STUDENTS_PARETO, read_table, write_table
 from clearsched.scorers.policy import ScoredPolicy, load_policy
+from clearsched.teacher.times import write_times
 from planned import in_turn
 
 REPOSITORY = Path(__file__).parents[1]
@@ -240,7 +241,7 @@ def test_every_figure_can_be_drawn_by_something_and_reads_what_is_made() -> None
         assert all(name in EXPERIMENTS for name in figure.experiments)
         assert all(base in BASES for base, _ in figure.files)
         for scale in SCALES:
-            assert inputs_of(figure, scale), figure.name
+            assert inputs_of(figure, scale, network_seeds(own(scale))), figure.name
     shared = [name for figure in PAPER_FIGURES.values() for name in figure.experiments]
     assert set(shared) == set(EXPERIMENTS), "an experiment that no figure reads"
     assert len(set(shared)) < len(shared)
@@ -368,8 +369,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n, phase in enumerate(("clone", "clone", "improve", "improve"))
     ]  # fmt: skip
     curve = pa.Table.from_pylist(learned, schema=LEARNING_CURVE)
-    for base in BASES:
-        write_table(folder / scenario_name("smoke", base) / "teacher/learning_curve.parquet", curve, LEARNING_CURVE, {})
+    for base in ("batch", "stream", "rate_same"):
+        below = folder / scenario_name("smoke", base)
+        write_table(below / "teacher/seeds/0/learning_curve.parquet", curve, LEARNING_CURVE, {})
+        spent = [] if base == "batch" else [10.0, 20.0, 30.0, 40.0]
+        write_times(below / "benchmarks/teacher_train_0_times.parquet", learned[: len(spent)], spent)
     timed = [
         {"policy": policy, "kind": kind, "decision": n, "time_s": 0.5 * n, "candidates": 3, "latency_ms": ms + 0.01 * n}
         for policy, kind, ms in (
@@ -484,7 +488,7 @@ def test_the_patched_rules_tell_the_patch_too(results: Path, tmp_path: Path) -> 
         before, after = (rows["mean_jct_s", name, moves] for name in ("rule_list", "rule_list_patched"))
         assert rows["patch_percent", "rule_list_patched", moves] == pytest.approx(100 * (after / before - 1))
     subject = figures.subject(find_problem("dag_jobs"))
-    material = Material(results, PAPER_FIGURES["hu_patch"], "smoke", subject, Bootstrap(1, 0.95, 200))
+    material = Material(results, PAPER_FIGURES["hu_patch"], "smoke", subject, Bootstrap(1, 0.95, 200), {})
     rules, patch = hu_patch.rules_of(results / "smoke-stream/students/rule_list.json", material)
     assert rules[0].startswith("Which stage gets executors?")
     assert patch[0].startswith("Patches, written by a person")
@@ -544,9 +548,18 @@ def test_a_learning_curve_is_told_relative_to_what_was_cloned() -> None:
            "validation_objective": value}
         for n, value in ((4, 22.0), (8, None), (12, 19.0))
     ]  # fmt: skip
-    episodes, percent = curve_of(pa.Table.from_pylist(rows, schema=LEARNING_CURVE))
-    assert episodes.tolist() == [4, 12]
-    assert percent == pytest.approx([10.0, -5.0])
+    curve = pa.Table.from_pylist(rows, schema=LEARNING_CURVE)
+    learned = curve_of(curve, pa.table({"cpu_s": [1.5, 2.0, 7.5]}))
+    assert learned.episodes.tolist() == [4, 12] and learned.cpu_s.tolist() == [1.5, 7.5]
+    assert learned.percent == pytest.approx([10.0, -5.0])
+    assert not len(curve_of(curve, pa.table({"cpu_s": pa.array([], pa.float64())})).cpu_s), "taken, not trained here"
+
+
+def test_learning_is_told_over_cpu_time_where_it_was_measured(results: Path, tmp_path: Path) -> None:
+    rows = values(drawn("decima_learning", results, tmp_path))
+    told = {x: value for (panel, _, x), value in rows.items() if panel == "stream_percent_by_cpu_s_seed_0"}
+    assert told == pytest.approx({"10.0": 5.0, "30.0": -5.0, "40.0": -10.0})
+    assert not any(panel.startswith("batch_percent_by_cpu_s") for panel, _, _ in rows)
 
 
 def test_decisions_of_one_moment_are_one_event() -> None:

@@ -28,6 +28,7 @@ PLACES = {
     "clearsched.schemas.TUNING": "heuristics/tuning.parquet",
     "clearsched.schemas.SEARCH_CURVE": "search/<family>_curve.parquet",
     "clearsched.schemas.LEARNING_CURVE": "teacher/learning_curve.parquet",
+    "clearsched.schemas.TRAINING_TIMES": "benchmarks/teacher_train_<training seed>_times.parquet",
     "clearsched.schemas.COMPARISON": "evaluation/comparison.parquet",
     "clearsched.schemas.TAKE_OVERS": "evaluation/take_overs.parquet",
     "clearsched.schemas.EDGE_CASES": "edge_cases/edge_cases.parquet",

@@ -1,6 +1,7 @@
 # The papers' figures and claims: the bases are scenarios of the other rules, and experiments change their episodes.
 # Asked for by name alone, `snakemake paper`; see PAPER in params.smk. Not part of the default run.
 
+from clearsched.paper.bases import network_seeds
 from clearsched.paper.experiments import EXPERIMENTS, groups_run
 from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.paper.kinds import inputs_of as paper_inputs_of
@@ -9,6 +10,7 @@ from clearsched.paper.sharing import files_of as paper_files_of
 from clearsched.paper.sharing import takes as paper_takes
 
 PAPER_SCALE = PARAMS.paper.scale
+PAPER_NETWORKS = network_seeds(PARAMS)
 PAPER_PARAMS = f"results/{PARAMS.scenario}/params/paper.json"
 
 
@@ -199,7 +201,7 @@ for PAPER_FIGURE, PAPER_ENTRY in PAPER_FIGURES.items():
             f"paper_figure_{PAPER_FIGURE}"
         input:
             params=PAPER_PARAMS,
-            results=[f"results/{file}" for file in paper_inputs_of(PAPER_ENTRY, PAPER_SCALE)],
+            results=[f"results/{file}" for file in paper_inputs_of(PAPER_ENTRY, PAPER_SCALE, PAPER_NETWORKS)],
             code=code_of(f"paper_figure_{PAPER_FIGURE}"),
         output:
             svg=report(

@@ -18,6 +18,8 @@ rule teacher_train:
         weights="<results>/teacher/seeds/{training_seed}/teacher.safetensors",
         settings="<results>/teacher/seeds/{training_seed}/teacher.json",
         learning_curve="<results>/teacher/seeds/{training_seed}/learning_curve.parquet",
+        # Timings: they differ from run to run, so they stand apart from what DVC holds equal to the byte.
+        times="<benchmarks>/teacher_train_{training_seed}_times.parquet",
     log:
         "<logs>/teacher_train_{training_seed}.log",
     benchmark:
@@ -36,7 +38,7 @@ rule teacher_train:
     shell:
         "clearsched teacher train --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
         " --tuned {input.tuned:q} {params.searched:q} --training-seed {wildcards.training_seed}"
-        " --out {params.folder:q} > {log:q} 2>&1"
+        " --times {output.times:q} --out {params.folder:q} > {log:q} 2>&1"
 
 
 rule teacher_choose:

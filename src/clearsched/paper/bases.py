@@ -237,6 +237,12 @@ def params_of(own: Params, name: str) -> Params:
     return parse(values, f"base {name} of the paper's figures")
 
 
+def network_seeds(own: Params) -> dict[str, int]:
+    """The networks of each base: its training seeds; one that is taken was chosen already."""
+    found = {name: params_of(own, name).teacher for name in BASES}
+    return {name: teacher.seeds if teacher.source == "train" else 1 for name, teacher in found.items()}
+
+
 def _profiles(paper: PaperParams, base: Base) -> Values:
     if base.paper["traces"].get("source") != "tpch-decima":
         return {}

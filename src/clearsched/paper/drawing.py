@@ -10,7 +10,7 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import Bootstrap
 from clearsched.figures import style, subject
 from clearsched.files import write_text
-from clearsched.paper.bases import PROBLEM, SCALES
+from clearsched.paper.bases import PROBLEM, SCALES, network_seeds
 from clearsched.paper.kinds import PAPER_FIGURES, PaperFigure, experiments_of
 from clearsched.paper.material import Material
 from clearsched.params import defaults, load_stage, parse
@@ -54,7 +54,8 @@ def draw_figure(params: Params, name: str, results: Path, out_dir: Path) -> list
     """
     figure = PAPER_FIGURES[name]
     bootstrap = Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
-    material = Material(Path(results), figure, params.paper.scale, subject(find_problem(PROBLEM)), bootstrap)
+    shown = subject(find_problem(PROBLEM))
+    material = Material(Path(results), figure, params.paper.scale, shown, bootstrap, network_seeds(params))
     written = style.draw_or_say(
         figure.label, lambda: load(figure.draws)(material), Path(out_dir) / name, params.figures.dpi
     )
@@ -80,4 +81,4 @@ def _settings(figure: PaperFigure, material: Material) -> Sequence[str]:
     for name in experiments_of(figure, material.scale):
         settings = material.runs(name).settings
         told.append(f"{name}: {settings['setting']}, jobs of {settings['source']}.")
-    return told or [f"{base}: {file}" for base, file in figure.files]
+    return told or [f"{base}: {file.format(seed='*')}" for base, file in figure.files]

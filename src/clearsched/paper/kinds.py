@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from clearsched.paper.bases import BASES, scenario_name
@@ -24,7 +25,7 @@ class PaperFigure(NamedTuple):
     answers: str  # which figure or experiment of the paper
     shows: str  # what the paper shows there, in a clause
     experiments: tuple[str, ...] = ()  # whose jobs it reads
-    files: tuple[tuple[str, str], ...] = ()  # base, file below its folder: what else it reads
+    files: tuple[tuple[str, str], ...] = ()  # base, file below its folder: what else it reads, {seed}: of each network
 
     @property
     def caption(self) -> str:
@@ -93,13 +94,20 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
         ),
         PaperFigure(
             "decima_learning",
-            "how the networks learned, over training episodes",
+            "how the networks learned, over training episodes and over CPU time",
             f"{ROOM}.decima_learning:draw",
             DECIMA,
             "fig. 15a",
             "how fast the network improves in training",
             (),
-            (("batch", "teacher/learning_curve.parquet"), ("stream", "teacher/learning_curve.parquet")),
+            tuple(
+                (base, file)
+                for base in ("batch", "stream", "rate_same")
+                for file in (
+                    "teacher/seeds/{seed}/learning_curve.parquet",
+                    "benchmarks/teacher_train_{seed}_times.parquet",
+                )
+            ),
         ),
         PaperFigure(
             "decima_objectives",
@@ -240,10 +248,15 @@ def jobs_file(experiment: str, scale: str) -> str:
     return f"{scenario_name(scale, EXPERIMENTS[experiment].base)}/paper/{experiment}/jobs.parquet"
 
 
-def inputs_of(figure: PaperFigure, scale: str) -> list[str]:
-    """The files below results/ that a figure reads."""
+def inputs_of(figure: PaperFigure, scale: str, networks: Mapping[str, int]) -> list[str]:
+    """The files below results/ that a figure reads; `networks`: how many each base has (`bases.network_seeds`)."""
     jobs = [jobs_file(name, scale) for name in experiments_of(figure, scale)]
-    return [*jobs, *(f"{scenario_name(scale, BASES[base].name)}/{file}" for base, file in figure.files)]
+    files = [
+        f"{scenario_name(scale, BASES[base].name)}/{file.format(seed=seed)}"
+        for base, file in figure.files
+        for seed in range(networks[base])
+    ]
+    return [*jobs, *dict.fromkeys(files)]
 
 
 def docs_table() -> str:

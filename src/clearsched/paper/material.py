@@ -132,6 +132,7 @@ class Material:
         scale: smoke or paper.
         subject: how policies are shown.
         bootstrap: how intervals are drawn.
+        networks: how many each base has, one a training seed.
     """
 
     results: Path
@@ -139,6 +140,7 @@ class Material:
     scale: str
     subject: Subject
     bootstrap: Bootstrap
+    networks: Mapping[str, int]
 
     @property
     def experiments(self) -> list[str]:

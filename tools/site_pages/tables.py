@@ -39,6 +39,7 @@ PLACES = {
     "clearsched.schemas.SEED_PAIRS": "evaluation/seed_pairs.parquet",
     "clearsched.schemas.FIDELITY": "evaluation/fidelity.parquet",
     "clearsched.paper.tables.JOBS": "paper/<experiment>/jobs.parquet",
+    "clearsched.paper.tables.BY_SEED": "paper/<experiment>/seeds.parquet",
     "clearsched.paper.tables.LATENCY": "paper/latency.parquet",
     "clearsched.problems.dag_jobs.schemas.TRACE": "traces/trace.parquet",
     "clearsched.problems.dag_jobs.schemas.WORKLOADS": "traces/workloads.parquet",

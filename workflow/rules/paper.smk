@@ -75,10 +75,11 @@ for PAPER_GROUP, PAPER_NAMES in groups_run(PAPER_SCALE).items():
             teacher="<results>/teacher/teacher.safetensors",
             settings="<results>/teacher/teacher.json",
             searched=expand("<results>/search/{family}.json", family=FAMILIES),
+            seeds=of_scenario(SEED_WEIGHTS),
             students=paper_students if EXPERIMENTS[PAPER_NAMES[0]].students else [],
             code=code_of("paper_episodes"),
         output:
-            [f"<results>/paper/{name}/{file}" for name in PAPER_NAMES for file in ("workloads.parquet", "jobs.parquet")],
+            [f"<results>/paper/{name}/{file}" for name in PAPER_NAMES for file in ("workloads.parquet", "jobs.parquet", "seeds.parquet")],
         log:
             f"<logs>/paper_episodes_{PAPER_GROUP}.log",
         benchmark:
@@ -94,12 +95,13 @@ for PAPER_GROUP, PAPER_NAMES in groups_run(PAPER_SCALE).items():
             names=PAPER_NAMES,
             students=with_students,
             searched=lambda wildcards, input: [part for path in input.searched for part in ("--searched", path)],
+            seeds=lambda wildcards, input: [part for path in input.seeds for part in ("--teacher-seed", path)],
             folder=lambda wildcards, output: Path(output[0]).parent.parent,
         message:
             "policies on {params.group}"
         shell:
             "clearsched paper episodes {params.names:q} --params {input.params:q} --trace {input.trace:q}"
-            " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.searched:q} {params.students:q}"
+            " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.seeds:q} {params.searched:q} {params.students:q}"
             " --out {params.folder:q} > {log:q} 2>&1"
 
 

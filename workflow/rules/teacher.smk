@@ -1,7 +1,17 @@
 # The graph network: a clone of the best policy known, improved by policy gradient; a job a training seed.
 
-# What is shipped or published has been chosen already.
-TRAINING_SEEDS = range(PARAMS.teacher.seeds if PARAMS.teacher.source == "train" else 1)
+
+
+def seeds_of(params, file):
+    """A file of each training seed of a scenario; what is shipped or published has been chosen already."""
+    seeds = range(params.teacher.seeds if params.teacher.source == "train" else 1)
+    return [f"results/{params.scenario}/teacher/seeds/{seed}/{file}" for seed in seeds]
+
+
+SEED_WEIGHTS, SEED_SETTINGS, SEED_CURVES = (
+    {name: seeds_of(params, file) for name, params in SCENARIOS.items()}
+    for file in ("teacher.safetensors", "teacher.json", "learning_curve.parquet")
+)
 CHECKPOINTS = {name: checkpoint_of(params) for name, params in SCENARIOS.items()}
 
 
@@ -43,11 +53,9 @@ rule teacher_train:
 
 rule teacher_choose:
     input:
-        weights=expand("<results>/teacher/seeds/{training_seed}/teacher.safetensors", training_seed=TRAINING_SEEDS),
-        settings=expand("<results>/teacher/seeds/{training_seed}/teacher.json", training_seed=TRAINING_SEEDS),
-        learning_curves=expand(
-            "<results>/teacher/seeds/{training_seed}/learning_curve.parquet", training_seed=TRAINING_SEEDS
-        ),
+        weights=of_scenario(SEED_WEIGHTS),
+        settings=of_scenario(SEED_SETTINGS),
+        learning_curves=of_scenario(SEED_CURVES),
         code=code_of("teacher_choose"),
     output:
         weights="<results>/teacher/teacher.safetensors",

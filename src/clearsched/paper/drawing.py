@@ -11,6 +11,7 @@ from clearsched.evaluation.comparison import Bootstrap
 from clearsched.figures import style, subject
 from clearsched.files import write_text
 from clearsched.paper.bases import PROBLEM, SCALES, network_seeds
+from clearsched.paper.experiments import EXPERIMENTS
 from clearsched.paper.kinds import PAPER_FIGURES, PaperFigure, experiments_of
 from clearsched.paper.material import Material
 from clearsched.params import defaults, load_stage, parse
@@ -69,11 +70,19 @@ def caption_of(figure: PaperFigure, material: Material, params: Params) -> str:
     parts = [figure.caption, "", *_settings(figure, material)]
     parts.append(
         f"Scale {params.paper.scale}, seed {params.seed}; {100 * params.evaluation.confidence:g} % intervals over test "
-        "episodes, one training seed of each learned policy."
+        f"episodes; thin and pale, where shown: over training seeds and episodes. {_networks(material)}"
     )
     if params.paper.scale == "smoke":
         parts.append(SMOKE)
     return "\n".join(parts) + "\n"
+
+
+def _networks(material: Material) -> str:
+    """How many training seeds the networks of the figure's bases have."""
+    bases = dict.fromkeys([EXPERIMENTS[name].base for name in material.experiments])
+    bases |= dict.fromkeys(base for base, _ in material.figure.files)
+    told = ", ".join(f"{material.networks.get(base, 1)} ({base})" for base in bases)
+    return f"Training seeds of the networks: {told}."
 
 
 def _settings(figure: PaperFigure, material: Material) -> Sequence[str]:

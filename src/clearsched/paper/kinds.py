@@ -147,6 +147,16 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
             ("seen", "unseen"),
         ),
         PaperFigure(
+            "decima_industrial",
+            "mean JCT of all policies on jobs with the published marginals of an industrial trace",
+            f"{ROOM}.decima_batch:draw_industrial",
+            DECIMA,
+            "§7.3, of an industrial trace: in kind, not in number, since there jobs ask for memory too and machines "
+            "differ, and here they have one resource and are generated (alibaba-like)",
+            "that the network is ahead of the other schedulers on such jobs too",
+            ("industrial",),
+        ),
+        PaperFigure(
             "decima_optimality",
             "how far policies are from the optimum of small instances",
             f"{ROOM}.decima_optimality:draw",
@@ -244,13 +254,18 @@ def experiments_of(figure: PaperFigure, scale: str) -> list[str]:
 
 
 def jobs_file(experiment: str, scale: str) -> str:
-    """Where an experiment's jobs lie, below results/."""
+    """Where an experiment's jobs lie, below results/; what its training seeds came to lies beside them."""
     return f"{scenario_name(scale, EXPERIMENTS[experiment].base)}/paper/{experiment}/jobs.parquet"
+
+
+def seeds_file(experiment: str, scale: str) -> str:
+    """Where lies what the training seeds of an experiment's policies came to, below results/."""
+    return jobs_file(experiment, scale).replace("jobs.parquet", "seeds.parquet")
 
 
 def inputs_of(figure: PaperFigure, scale: str, networks: Mapping[str, int]) -> list[str]:
     """The files below results/ that a figure reads; `networks`: how many each base has (`bases.network_seeds`)."""
-    jobs = [jobs_file(name, scale) for name in experiments_of(figure, scale)]
+    jobs = [file(name, scale) for name in experiments_of(figure, scale) for file in (jobs_file, seeds_file)]
     files = [
         f"{scenario_name(scale, BASES[base].name)}/{file.format(seed=seed)}"
         for base, file in figure.files

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from clearsched.params import defaults, load_stage
 from clearsched.problems import find_problem
 from clearsched.teacher.experts import find_experts
 from clearsched.teacher.policy import TeacherPolicy
-from clearsched.teacher.run import Training
 from clearsched.teacher.threads import one_thread
 from clearsched.teacher.training import new_network, run, streams
 
@@ -36,18 +34,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     lockstep = instance.lockstep(instance.split("train", 1))
     lockstep.advance()
     lockstep.ask(experts.cloned.compiled)
-    rows: list[dict[str, Any]] = []
-    whole, start_s = Training.validate, time.process_time()
-
-    def validate(self: Training, where: str) -> float:
-        found = whole(self, where)
-        rows.append({"where": where, "cpu_s": time.process_time() - start_s, "validation": found})
-        return found
-
-    Training.validate = validate  # type: ignore[method-assign]
     with one_thread():
         training = run(params, instance, experts, arguments.training_seed)
-    return {"cpu_s": time.process_time() - start_s, "rows": rows, **training.validation_facts()}
+    rows = [
+        {"where": f"{row['phase']} {row['iteration']}", "cpu_s": cpu_s, "validation": row["validation_objective"]}
+        for row, cpu_s in zip(training.rows, training.cpu_s, strict=True)
+        if row["validation_objective"] is not None
+    ]
+    return {"cpu_s": training.spent_s(), "rows": rows, **training.validation_facts()}
 
 
 def main() -> None:

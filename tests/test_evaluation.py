@@ -18,7 +18,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import comparison, fidelity, policies, rollouts, seeds, show, text, verdicts
 from clearsched.evaluation.bounds import bound_table, bounds_of
-from clearsched.evaluation.crossed import crossed_difference, crossed_interval
+from clearsched.evaluation.crossed import crossed_difference, crossed_interval, crossed_ratio
 from clearsched.evaluation.evaluate import metrics, with_costs
 from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.evaluation.seed_pairs import pair_lines, pair_table
@@ -264,6 +264,21 @@ def test_a_difference_of_seeded_policies_spreads_with_the_seeds_of_both() -> Non
     assert found.standard_error == pytest.approx(np.hypot(standard_error(own), standard_error(other)), rel=0.03)
     fixed = crossed_difference(tables[0], tables[1][:1], generator(1, "seeds"), 0.95, 20_000)
     assert fixed.standard_error == pytest.approx(standard_error(own), rel=0.03) and fixed.mean == 3.0
+
+
+def test_a_ratio_of_policies_with_seeds_is_that_of_their_means() -> None:
+    rng = generator(5, "ratio")
+    values, others = rng.normal(20.0, 1.0, (3, 40)), rng.normal(10.0, 0.5, (2, 40))
+    found = crossed_ratio(values, others, generator(1, "seeds"), 0.95, 4000)
+    assert found.mean == pytest.approx(values.mean() / others.mean()) and found.count == 5
+    assert found.low < found.mean < found.high
+    # Twice as long, and only the one policy again: the interval is that of its mean, as far as chance goes.
+    alone = crossed_ratio(values, np.full((1, 40), 10.0), generator(1, "seeds"), 0.95, 4000)
+    mean = crossed_interval(values / 10.0, generator(1, "seeds"), 0.95, 4000)
+    assert (alone.low, alone.high) == pytest.approx((mean.low, mean.high), abs=0.02)
+    assert np.isnan(crossed_ratio(values[:1], others[:1], generator(1)).low), "one seed each"
+    with pytest.raises(ClearschedError, match="not the same ones"):
+        crossed_ratio(values, others[:, 1:], generator(1))
 
 
 def test_the_episodes_of_a_difference_are_paired() -> None:

@@ -27,19 +27,19 @@ from clearsched.evaluation.comparison import Bootstrap
 from clearsched.files import keep_text
 from clearsched.imports import PACKAGE
 from clearsched.paper import decima_optimality, drawing, hu_patch, judging, optima, targets
-from clearsched.paper.bases import BASES, SCALES, params_of, scenario_name, scenarios_of
+from clearsched.paper.bases import BASES, SCALES, network_seeds, params_of, scenario_name, scenarios_of
 from clearsched.paper.decima_job_sizes import bins_of
 from clearsched.paper.decima_learning import curve_of
 from clearsched.paper.decima_stream import in_system, moving_mean
 from clearsched.paper.decision_times import between_events
 from clearsched.paper.experiments import ABLATED, EXPERIMENTS, OBJECTIVES, PATCH, groups_run, names_run
 from clearsched.paper.experiments import params_of as params_of_experiment
-from clearsched.paper.kinds import PAPER_FIGURES, docs_table, experiments_of, inputs_of, jobs_file
+from clearsched.paper.kinds import PAPER_FIGURES, docs_table, experiments_of, inputs_of, jobs_file, seeds_file
 from clearsched.paper.material import HEADER, Material, Runs
 from clearsched.paper.published import CLAIMS, Claim, figures_claimed
 from clearsched.paper.running import busy_s, run_experiment, with_patches
 from clearsched.paper.sharing import SHARED, takes
-from clearsched.paper.tables import JOBS, LATENCY
+from clearsched.paper.tables import BY_SEED, JOBS, LATENCY
 from clearsched.params import Params, parse, stage_text, stage_values, write_stage
 from clearsched.params.scenarios import merge
 from clearsched.problems import find_problem
@@ -48,6 +48,7 @@ from clearsched.problems.dag_jobs.schemas import OPTIMALITY
 from clearsched.registry import load
 from clearsched.schemas import FIDELITY, LEARNING_CURVE, STUDENTS_PARETO, read_table, write_table
 from clearsched.scorers.policy import ScoredPolicy, load_policy
+from clearsched.teacher.times import write_times
 from planned import in_turn
 
 REPOSITORY = Path(__file__).parents[1]
@@ -85,6 +86,9 @@ def test_the_bases_are_the_published_settings_of_the_scenarios(base: str, scenar
     workload = params.model_dump(mode="json")["workload"]
     assert {key: workload[key] for key in told["workload"]} == told["workload"]
     assert params.teacher.shipped == params.search.shipped == scenario
+    improve = told["teacher"]["improve"]
+    trained = params.teacher.model_dump(mode="json")
+    assert {key: trained["improve"][key] for key in improve} == improve and trained["source"] == "train"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +106,14 @@ def test_the_bases_of_objectives_are_those_of_the_scenarios(base: str, scenario:
     test = told["workload"].pop("episodes")["test"]
     assert {key: params["workload"][key] for key in told["workload"]} == told["workload"]
     assert params["workload"]["episodes"]["test"] == test
+
+
+def test_the_industrial_base_is_the_scenario() -> None:
+    told = yaml.safe_load((REPOSITORY / "scenarios" / "alibaba-like.yaml").read_text("utf-8"))
+    params = params_of(own("paper"), "industrial").model_dump(mode="json")
+    assert (params["traces"]["source"], params["workload"]["executors"]) == ("alibaba-like", 50)
+    assert params["traces"]["alibaba_like"]["jobs"] == told["traces"]["alibaba_like"]["jobs"]
+    assert told["workload"] == {"executors": 50}
 
 
 @pytest.mark.parametrize("name", ["rate_other", "rate_mixed", "rate_told"])
@@ -197,10 +209,19 @@ def test_a_base_takes_seed_and_scale_from_the_user(scale: str) -> None:
         assert params.seed == 3 and params.paper.scale == scale
         assert params.workload.episodes.test == 5
         published = params.traces.source == "tpch-decima"
+        industrial = params.scenario.endswith("-industrial")
+        assert (params.traces.source == "alibaba-like") == industrial
         assert params.traces.path == ("somewhere" if published else None)
-        assert published == (scale == "paper" and "objective" not in params.scenario)
-        taken = params.scenario.endswith(("-batch", "-stream", "-changing"))
-        assert (params.teacher.source, params.search.source) == (("shipped",) * 2 if taken else ("train", "search"))
+        assert published == (scale == "paper" and "objective" not in params.scenario and not industrial)
+        taken = params.scenario.endswith(("-batch", "-stream", "-changing")) or (industrial and scale == "smoke")
+        assert params.search.source == ("shipped" if taken else "search")
+        alone = params.scenario.endswith("-changing") or scale == "smoke"
+        assert params.teacher.source == ("shipped" if taken and alone else "train")
+        if params.teacher.source == "train":
+            assert params.teacher.seeds == (1 if scale == "smoke" else 3)
+        assert params.students.seeds == (1 if alone else 3)
+    one = scenarios_of(own(scale, training_seeds=1))[f"{scale}-stream"]
+    assert one.teacher.source == "shipped", "nothing is trained that comes with the package"
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -213,7 +234,7 @@ def test_every_experiment_can_be_had(name: str, scale: str) -> None:
     before, after = (each.model_dump(mode="json") for each in (base, params))
     before["workload"].pop("episodes"), after["workload"].pop("episodes")
     policies = (before["evaluation"].pop("policies"), after["evaluation"].pop("policies"))
-    as_it_is = ("batch", "stream", "rate_same", "unseen", "changing", "patched_normal", *OBJECTIVES)
+    as_it_is = ("batch", "stream", "industrial", "rate_same", "unseen", "changing", "patched_normal", *OBJECTIVES)
     same_load = name in SAME_LOAD and scale == "smoke"
     assert (before == after) == (name in as_it_is or same_load)
     assert tuple(policies[1]) == (experiment.policies or tuple(policies[0]))
@@ -240,7 +261,7 @@ def test_every_figure_can_be_drawn_by_something_and_reads_what_is_made() -> None
         assert all(name in EXPERIMENTS for name in figure.experiments)
         assert all(base in BASES for base, _ in figure.files)
         for scale in SCALES:
-            assert inputs_of(figure, scale), figure.name
+            assert inputs_of(figure, scale, network_seeds(own(scale))), figure.name
     shared = [name for figure in PAPER_FIGURES.values() for name in figure.experiments]
     assert set(shared) == set(EXPERIMENTS), "an experiment that no figure reads"
     assert len(set(shared)) < len(shared)
@@ -332,13 +353,30 @@ def made_jobs(rng: np.random.Generator, tasks: bool) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=JOBS)
 
 
+SHIFTS_S = {0: 0.0, 1: 30.0, 2: -15.0}
+"""How much longer jobs take under the networks of other training seeds."""
+
+
+def three_teachers(jobs: pa.Table) -> pa.Table:
+    """What three training seeds of the teacher came to, on average worse than the one that was chosen."""
+    own = Runs(jobs, {}, Bootstrap()).by_episode("teacher")
+    rows = [
+        {"policy": "teacher", "seed": seed, "chosen": not seed, "episode": episode, "jct_s": jct_s + shift}
+        for seed, shift in SHIFTS_S.items()
+        for episode, jct_s in enumerate(own)
+    ]
+    return pa.Table.from_pylist(rows, schema=BY_SEED)
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with made-up data of everything that figures read."""
     folder, rng = tmp_path_factory.mktemp("results"), np.random.default_rng(1)
     for name, experiment in EXPERIMENTS.items():
         told = {"experiment": name, "setting": "4 test episodes of 9 jobs on 6 executors", "source": "tpch-spark"}
-        write_table(folder / jobs_file(name, "smoke"), made_jobs(rng, experiment.tasks), JOBS, told)
+        jobs = made_jobs(rng, experiment.tasks)
+        write_table(folder / jobs_file(name, "smoke"), jobs, JOBS, told)
+        write_table(folder / seeds_file(name, "smoke"), three_teachers(jobs), BY_SEED, told)
     whole = dict.fromkeys(FIDELITY.names)
     faithful = [
         whole | {"policy": policy, "choice": choice, "decisions_of": of, "part": part, "decisions": 7, "trivial": 1,
@@ -368,8 +406,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n, phase in enumerate(("clone", "clone", "improve", "improve"))
     ]  # fmt: skip
     curve = pa.Table.from_pylist(learned, schema=LEARNING_CURVE)
-    for base in BASES:
-        write_table(folder / scenario_name("smoke", base) / "teacher/learning_curve.parquet", curve, LEARNING_CURVE, {})
+    for base in ("batch", "stream", "rate_same"):
+        below = folder / scenario_name("smoke", base)
+        write_table(below / "teacher/seeds/0/learning_curve.parquet", curve, LEARNING_CURVE, {})
+        spent = [] if base == "batch" else [10.0, 20.0, 30.0, 40.0]
+        write_times(below / "benchmarks/teacher_train_0_times.parquet", learned[: len(spent)], spent)
     timed = [
         {"policy": policy, "kind": kind, "decision": n, "time_s": 0.5 * n, "candidates": 3, "latency_ms": ms + 0.01 * n}
         for policy, kind, ms in (
@@ -438,6 +479,15 @@ def test_the_batch_figure_tells_the_paired_difference(results: Path, tmp_path: P
     assert float(told["low"]) < by_hand < float(told["high"]) < 0
     assert float(rows["ratio", "fifo"]["value"]) == pytest.approx(means["fifo"] / means["fair"])
     assert ("difference_percent", "weighted_fair") not in rows
+    shift = 100 * np.mean(list(SHIFTS_S.values())) / means["weighted_fair"]
+    assert told["seeds"] == "3"
+    assert float(told["seeds_value"]) == pytest.approx(by_hand + shift), "of the mean over the training seeds"
+    wide, narrow = (float(told[f"{of}high"]) - float(told[f"{of}low"]) for of in ("seeds_", ""))
+    assert wide > narrow, "other networks are no nearer to each other than episodes"
+    ratio = rows["ratio", "teacher"]
+    assert float(ratio["seeds_value"]) == pytest.approx((means["teacher"] + 5.0) / means["fair"])
+    assert float(ratio["seeds_low"]) < float(ratio["seeds_value"]) < float(ratio["seeds_high"])
+    assert rows["difference_percent", "stay_and_move"]["seeds"] == "", "one seed"
 
 
 def drawn(name: str, results: Path, out: Path) -> list[dict[str, str]]:
@@ -488,7 +538,7 @@ def test_the_patched_rules_tell_the_patch_too(results: Path, tmp_path: Path) -> 
         before, after = (rows["mean_jct_s", name, moves] for name in ("rule_list", "rule_list_patched"))
         assert rows["patch_percent", "rule_list_patched", moves] == pytest.approx(100 * (after / before - 1))
     subject = figures.subject(find_problem("dag_jobs"))
-    material = Material(results, PAPER_FIGURES["hu_patch"], "smoke", subject, Bootstrap(1, 0.95, 200))
+    material = Material(results, PAPER_FIGURES["hu_patch"], "smoke", subject, Bootstrap(1, 0.95, 200), {})
     rules, patch = hu_patch.rules_of(results / "smoke-stream/students/rule_list.json", material)
     assert rules[0].startswith("Which stage gets executors?")
     assert patch[0].startswith("Patches, written by a person")
@@ -548,9 +598,18 @@ def test_a_learning_curve_is_told_relative_to_what_was_cloned() -> None:
            "validation_objective": value}
         for n, value in ((4, 22.0), (8, None), (12, 19.0))
     ]  # fmt: skip
-    episodes, percent = curve_of(pa.Table.from_pylist(rows, schema=LEARNING_CURVE))
-    assert episodes.tolist() == [4, 12]
-    assert percent == pytest.approx([10.0, -5.0])
+    curve = pa.Table.from_pylist(rows, schema=LEARNING_CURVE)
+    learned = curve_of(curve, pa.table({"cpu_s": [1.5, 2.0, 7.5]}))
+    assert learned.episodes.tolist() == [4, 12] and learned.cpu_s.tolist() == [1.5, 7.5]
+    assert learned.percent == pytest.approx([10.0, -5.0])
+    assert not len(curve_of(curve, pa.table({"cpu_s": pa.array([], pa.float64())})).cpu_s), "taken, not trained here"
+
+
+def test_learning_is_told_over_cpu_time_where_it_was_measured(results: Path, tmp_path: Path) -> None:
+    rows = values(drawn("decima_learning", results, tmp_path))
+    told = {x: value for (panel, _, x), value in rows.items() if panel == "stream_percent_by_cpu_s_seed_0"}
+    assert told == pytest.approx({"10.0": 5.0, "30.0": -5.0, "40.0": -10.0})
+    assert not any(panel.startswith("batch_percent_by_cpu_s") for panel, _, _ in rows)
 
 
 def test_decisions_of_one_moment_are_one_event() -> None:
@@ -592,6 +651,13 @@ def claim(**changes: object) -> Claim:
 def test_verdicts_by_hand(changes: dict[str, object], ours: tuple | None, scale: str, verdict: str) -> None:
     told = None if ours is None else judging.Ours(*ours, "teacher")
     assert judging.judge(claim(**changes), told, scale) == verdict
+
+
+def test_the_verdict_goes_by_the_interval_over_both_levels() -> None:
+    ours = judging.Ours(-25.0, -27.0, -23.0, "teacher")
+    assert judging.judge(claim(), ours, "paper") == "exceeded"
+    seeded = ours._replace(seeds=3, seeds_value=-22.0, seeds_low=-28.0, seeds_high=-17.0)
+    assert judging.judge(claim(), seeded, "paper") == "reproduced"
 
 
 def test_every_claim_names_a_figure_or_says_why_not() -> None:
@@ -643,6 +709,7 @@ def test_an_experiment_runs_all_policies_on_the_same_jobs(tmp_path: Path) -> Non
     teacher = tmp_path / "teacher.safetensors"
     teacher.write_bytes(b"not read: no policy of it is asked for")
     run_experiment(params, "stream", trace, tuned, teacher, (), tmp_path / "out")
+    assert not len(read_table(tmp_path / "out" / "seeds.parquet", BY_SEED)[0]), "nothing that was learned"
     table, told = read_table(tmp_path / "out" / "jobs.parquet", JOBS)
     assert told["experiment"] == "stream" and told["executors"] == 6
     rows = table.to_pylist()

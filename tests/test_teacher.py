@@ -122,6 +122,26 @@ def test_a_round_adds_what_the_children_sum_up_to() -> None:
     torch.testing.assert_close(after[2], leaf)
 
 
+def test_messages_are_those_of_torch_geometric_to_the_bit() -> None:
+    geometric = pytest.importorskip("torch_geometric.nn")
+    torch.manual_seed(4)
+    passing = ChildrenToParents(embedding=4, rounds=3)
+    own, edges = torch.randn(30, 4), torch.randint(0, 30, (2, 80))
+
+    def theirs() -> torch.Tensor:
+        sums, state = geometric.SimpleConv(aggr="sum"), own
+        for _ in range(passing.rounds):
+            state = own + passing.update_net(sums(passing.message_net(state), edges))
+        return state
+
+    gradients = []
+    for state in (passing(own, edges[1], edges[0]), theirs()):
+        passing.zero_grad()
+        state.square().sum().backward()
+        gradients.append([state.detach(), *(weights.grad.clone() for weights in passing.parameters())])
+    assert all(torch.equal(one, other) for one, other in zip(*gradients, strict=True))
+
+
 def test_scores_do_not_depend_on_the_batch(profiles: Profiles, network: TeacherNetwork) -> None:
     seen = observations(profiles)
     together, limits = scores(network, seen)

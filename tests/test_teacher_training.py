@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,9 +25,10 @@ from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simul
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
 from clearsched.problems.set_network import SetNetwork
+from clearsched.schemas import LEARNING_CURVE, TRAINING_TIMES, read_table
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.policy import ScoredPolicy
-from clearsched.teacher import baselines, policy_gradient, resuming, sampling, training
+from clearsched.teacher import baselines, policy_gradient, resuming, run, sampling, training
 from clearsched.teacher.devices import moved
 from clearsched.teacher.experts import find_experts
 from clearsched.teacher.imitation import Cloning
@@ -114,7 +116,15 @@ def test_a_training_goes_on_where_it_was_killed(
     monkeypatch.setattr(
         training.run_clone.__globals__["Cloning"], "run_round", lambda self: steps.append(self.number) or epoch(self)
     )
-    teacher.train(params(), *inputs, [], tmp_path)
+    monkeypatch.setattr(run.time, "process_time", lambda: 1e6)  # of another process: its clock stands elsewhere
+    teacher.train(params(), *inputs, [], tmp_path, times=tmp_path / "apart" / "times.parquet")
+    times = read_table(tmp_path / "apart" / "times.parquet", TRAINING_TIMES)[0]
+    shutil.rmtree(tmp_path / "apart")
+    curve = read_table(tmp_path / "learning_curve.parquet", LEARNING_CURVE)[0]
+    assert [times[name] for name in ("phase", "iteration")] == [curve[name] for name in ("phase", "iteration")]
+    spent = times["cpu_s"].to_pylist()
+    assert spent == sorted(spent) and spent[0] > 0, "what was spent before the kill counts"
+    assert spent[-1] < 600 and len(set(spent[count:])) == 1, "the clock stood still from there on"
     assert same(tmp_path, trained)
     assert sorted(path.name for path in tmp_path.iterdir()) == OUTPUTS
     assert steps == {1: [0, 1], 2: [1], 3: [1]}.get(count, []), "what was done is not done again"

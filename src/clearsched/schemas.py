@@ -74,6 +74,15 @@ LEARNING_CURVE = pa.schema(
     ]
 )
 
+TRAINING_TIMES = pa.schema(
+    [
+        field("phase", pa.string(), "", "clone or improve: of the row of the learning curve"),
+        field("iteration", pa.int32(), "", "index within the phase"),
+        field("cpu_s", pa.float64(), "CPU s", "of all threads since the training began, its validation included"),
+    ]
+)
+"""A row a row of the learning curve. Timings: they differ from run to run, so they stand in a file apart from it."""
+
 
 class Measured(Protocol):
     """What a column of numbers needs (`problems.declarations.Measure`)."""

@@ -9,7 +9,7 @@ rule evaluation_run:
         tuned="<results>/heuristics/tuned.json",
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
-        seeds=rules.teacher_choose.input.weights,
+        seeds=of_scenario(SEED_WEIGHTS),
         searched=expand("<results>/search/{family}.json", family=FAMILIES),
         students=expand("<results>/students/{student}.json", student=STUDENTS),
         decisions="<results>/decisions/decisions.parquet",

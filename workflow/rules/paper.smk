@@ -1,6 +1,7 @@
 # The papers' figures and claims: the bases are scenarios of the other rules, and experiments change their episodes.
 # Asked for by name alone, `snakemake paper`; see PAPER in params.smk. Not part of the default run.
 
+from clearsched.paper.bases import network_seeds
 from clearsched.paper.experiments import EXPERIMENTS, groups_run
 from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.paper.kinds import inputs_of as paper_inputs_of
@@ -9,6 +10,7 @@ from clearsched.paper.sharing import files_of as paper_files_of
 from clearsched.paper.sharing import takes as paper_takes
 
 PAPER_SCALE = PARAMS.paper.scale
+PAPER_NETWORKS = network_seeds(PARAMS)
 PAPER_PARAMS = f"results/{PARAMS.scenario}/params/paper.json"
 
 
@@ -73,10 +75,11 @@ for PAPER_GROUP, PAPER_NAMES in groups_run(PAPER_SCALE).items():
             teacher="<results>/teacher/teacher.safetensors",
             settings="<results>/teacher/teacher.json",
             searched=expand("<results>/search/{family}.json", family=FAMILIES),
+            seeds=of_scenario(SEED_WEIGHTS),
             students=paper_students if EXPERIMENTS[PAPER_NAMES[0]].students else [],
             code=code_of("paper_episodes"),
         output:
-            [f"<results>/paper/{name}/{file}" for name in PAPER_NAMES for file in ("workloads.parquet", "jobs.parquet")],
+            [f"<results>/paper/{name}/{file}" for name in PAPER_NAMES for file in ("workloads.parquet", "jobs.parquet", "seeds.parquet")],
         log:
             f"<logs>/paper_episodes_{PAPER_GROUP}.log",
         benchmark:
@@ -92,12 +95,13 @@ for PAPER_GROUP, PAPER_NAMES in groups_run(PAPER_SCALE).items():
             names=PAPER_NAMES,
             students=with_students,
             searched=lambda wildcards, input: [part for path in input.searched for part in ("--searched", path)],
+            seeds=lambda wildcards, input: [part for path in input.seeds for part in ("--teacher-seed", path)],
             folder=lambda wildcards, output: Path(output[0]).parent.parent,
         message:
             "policies on {params.group}"
         shell:
             "clearsched paper episodes {params.names:q} --params {input.params:q} --trace {input.trace:q}"
-            " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.searched:q} {params.students:q}"
+            " --tuned {input.tuned:q} --teacher {input.teacher:q} {params.seeds:q} {params.searched:q} {params.students:q}"
             " --out {params.folder:q} > {log:q} 2>&1"
 
 
@@ -199,7 +203,7 @@ for PAPER_FIGURE, PAPER_ENTRY in PAPER_FIGURES.items():
             f"paper_figure_{PAPER_FIGURE}"
         input:
             params=PAPER_PARAMS,
-            results=[f"results/{file}" for file in paper_inputs_of(PAPER_ENTRY, PAPER_SCALE)],
+            results=[f"results/{file}" for file in paper_inputs_of(PAPER_ENTRY, PAPER_SCALE, PAPER_NETWORKS)],
             code=code_of(f"paper_figure_{PAPER_FIGURE}"),
         output:
             svg=report(

@@ -1,7 +1,17 @@
 # The graph network: a clone of the best policy known, improved by policy gradient; a job a training seed.
 
-# What is shipped or published has been chosen already.
-TRAINING_SEEDS = range(PARAMS.teacher.seeds if PARAMS.teacher.source == "train" else 1)
+
+
+def seeds_of(params, file):
+    """A file of each training seed of a scenario; what is shipped or published has been chosen already."""
+    seeds = range(params.teacher.seeds if params.teacher.source == "train" else 1)
+    return [f"results/{params.scenario}/teacher/seeds/{seed}/{file}" for seed in seeds]
+
+
+SEED_WEIGHTS, SEED_SETTINGS, SEED_CURVES = (
+    {name: seeds_of(params, file) for name, params in SCENARIOS.items()}
+    for file in ("teacher.safetensors", "teacher.json", "learning_curve.parquet")
+)
 CHECKPOINTS = {name: checkpoint_of(params) for name, params in SCENARIOS.items()}
 
 
@@ -18,6 +28,8 @@ rule teacher_train:
         weights="<results>/teacher/seeds/{training_seed}/teacher.safetensors",
         settings="<results>/teacher/seeds/{training_seed}/teacher.json",
         learning_curve="<results>/teacher/seeds/{training_seed}/learning_curve.parquet",
+        # Timings: they differ from run to run, so they stand apart from what DVC holds equal to the byte.
+        times="<benchmarks>/teacher_train_{training_seed}_times.parquet",
     log:
         "<logs>/teacher_train_{training_seed}.log",
     benchmark:
@@ -36,16 +48,14 @@ rule teacher_train:
     shell:
         "clearsched teacher train --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
         " --tuned {input.tuned:q} {params.searched:q} --training-seed {wildcards.training_seed}"
-        " --out {params.folder:q} > {log:q} 2>&1"
+        " --times {output.times:q} --out {params.folder:q} > {log:q} 2>&1"
 
 
 rule teacher_choose:
     input:
-        weights=expand("<results>/teacher/seeds/{training_seed}/teacher.safetensors", training_seed=TRAINING_SEEDS),
-        settings=expand("<results>/teacher/seeds/{training_seed}/teacher.json", training_seed=TRAINING_SEEDS),
-        learning_curves=expand(
-            "<results>/teacher/seeds/{training_seed}/learning_curve.parquet", training_seed=TRAINING_SEEDS
-        ),
+        weights=of_scenario(SEED_WEIGHTS),
+        settings=of_scenario(SEED_SETTINGS),
+        learning_curves=of_scenario(SEED_CURVES),
         code=code_of("teacher_choose"),
     output:
         weights="<results>/teacher/teacher.safetensors",

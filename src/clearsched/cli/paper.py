@@ -76,12 +76,17 @@ def episodes(
     out: OutFolder,
     student: AnyStudentFiles = None,
     searched: SearchedFiles = None,
+    teacher_seed: Annotated[
+        list[Path] | None,
+        typer.Option("--teacher-seed", help="A teacher of another training seed; may be given several times."),
+    ] = None,
 ) -> None:
     """Run every policy of a base on the episodes of experiments: a folder each in --out."""
     from clearsched import paper
     from clearsched.params import load_stage
 
-    paper.episodes(load_stage(params, "paper"), experiment, trace, tuned, teacher, student or (), out, searched or ())
+    loaded, seeds = load_stage(params, "paper"), teacher_seed or ()
+    paper.episodes(loaded, experiment, trace, tuned, teacher, student or (), out, searched or (), seeds)
 
 
 @app.command()

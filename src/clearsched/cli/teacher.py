@@ -26,12 +26,16 @@ def train(
     training_seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Another one gives other weights and draws, the same episodes.")
     ] = 0,
+    times: Annotated[
+        Path | None,
+        typer.Option(help="Where the CPU seconds to each row of the learning curve go, Parquet; default: nowhere."),
+    ] = None,
 ) -> None:
     """Clone the best policy known, then improve by policy gradient."""
     from clearsched import teacher
     from clearsched.params import load_stage
 
-    teacher.train(load_stage(params, "teacher"), trace, workloads, tuned, searched or [], out, training_seed)
+    teacher.train(load_stage(params, "teacher"), trace, workloads, tuned, searched or [], out, training_seed, times)
 
 
 @app.command()

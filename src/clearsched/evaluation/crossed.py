@@ -5,7 +5,7 @@ An interval over episodes alone takes a policy as it is; trained again it is ano
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -86,6 +86,31 @@ def crossed_difference(
     return _of_means(mean, _means([values, -others], rng, resamples, batch), confidence, count)
 
 
+def crossed_ratio(
+    values: FloatArray,
+    others: FloatArray,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    batch: int = 1000,
+) -> Interval:
+    """How many times the mean of another policy that of a policy is, each with training seeds of its own.
+
+    As `crossed_difference`, of the quotient of the means.
+    """
+    values, others = _seeds_by_episodes(values), _seeds_by_episodes(others)
+    if values.shape[1] != others.shape[1]:
+        raise ClearschedError(f"bootstrap: {values.shape[1]} and {others.shape[1]} episodes are not the same ones")
+    mean, count = float(values.mean() / others.mean()), len(values) + len(others)
+    if values.shape[1] < 2 or count < 3:
+        return Interval(mean, float("nan"), float("nan"), float("nan"), count)
+    drawn = [
+        (own * episodes).sum(axis=1) / (other * episodes).sum(axis=1)
+        for (own, other), episodes in _resampled([values, others], rng, resamples, batch)
+    ]
+    return _of_means(mean, np.concatenate(drawn), confidence, count)
+
+
 def _seeds_by_episodes(values: FloatArray) -> FloatArray:
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 2 or 0 in values.shape:
@@ -97,14 +122,20 @@ def _seeds_by_episodes(values: FloatArray) -> FloatArray:
 
 def _means(tables: Sequence[FloatArray], rng: np.random.Generator, resamples: int, batch: int) -> FloatArray:
     """float64[resamples]: the sum of the tables' means, of seeds drawn for each of them and episodes for all."""
+    drawn = [(sum(rows) * episodes).sum(axis=1) for rows, episodes in _resampled(tables, rng, resamples, batch)]
+    return np.concatenate(drawn)
+
+
+def _resampled(
+    tables: Sequence[FloatArray], rng: np.random.Generator, resamples: int, batch: int
+) -> Iterator[tuple[list[FloatArray], FloatArray]]:
+    """Batches of resamples: of each table the mean over its seeds as drawn, by episode; the share of each episode."""
     *of_seeds, of_episodes = rng.spawn(len(tables) + 1)
     episodes, spread = tables[0].shape[1], list(map(_stretched, tables))
-    drawn = []
     for start in range(0, resamples, batch):
         count = min(batch, resamples - start)
-        rows = sum(_weights(each, len(table), count) @ table for each, table in zip(of_seeds, spread, strict=True))
-        drawn.append((rows * _weights(of_episodes, episodes, count)).sum(axis=1))
-    return np.concatenate(drawn)
+        rows = [_weights(each, len(table), count) @ table for each, table in zip(of_seeds, spread, strict=True)]
+        yield rows, _weights(of_episodes, episodes, count)
 
 
 def _stretched(values: FloatArray) -> FloatArray:

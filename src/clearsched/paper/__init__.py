@@ -19,8 +19,11 @@ def episodes(
     students: Sequence[Path],
     out_dir: Path,
     searched: Sequence[Path] = (),
+    teacher_seeds: Sequence[Path] = (),
 ) -> None:
     """Run every policy of a base on the episodes of experiments; write what came of each job to `out_dir`/<experiment>.
+
+    Where an experiment asks for it, all training seeds of its learned policies too.
 
     Raises:
         ClearschedError: there is no such experiment, it is of another base, or an input is missing or broken.
@@ -28,7 +31,7 @@ def episodes(
     from clearsched.paper.running import run_experiment
 
     for name in experiments:
-        run_experiment(params, name, trace, tuned, teacher, students, out_dir / name, searched)
+        run_experiment(params, name, trace, tuned, teacher, students, out_dir / name, searched, teacher_seeds)
 
 
 def figure(params: Params, name: str, results: Path, out_dir: Path) -> list[Path]:

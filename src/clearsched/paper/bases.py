@@ -23,6 +23,9 @@ PROBLEM = DEFAULT
 
 SCALES = ("smoke", "paper")
 
+TRAINING_SEEDS = {"smoke": 1, "paper": 3}
+"""Where `paper.training_seeds` does not say otherwise."""
+
 Values = Mapping[str, Any]
 
 
@@ -33,6 +36,7 @@ class Base(NamedTuple):
     label: str  # of the setting in captions: "20 jobs at time 0 on 50 executors"
     paper: Values  # what differs from the defaults at the scale paper, as in params.yaml
     smoke: Values  # what differs from that at the scale smoke
+    seeds: bool = True  # whether its networks and students have several training seeds
 
 
 def _shipped(name: str) -> dict[str, Any]:
@@ -98,6 +102,13 @@ _STREAM: dict[str, Any] = {
     "episodes": {"train": 160, "validation": 32, "test": 40},
 }
 
+SMALL_INDUSTRIAL = {"jobs": 60, "max_stages": 8, "max_tasks": 30}
+"""For the scale smoke: the largest jobs of the trace would take its time."""
+
+BATCH_IMPROVE = {"iterations": 16, "rollouts": 8, "horizon": 1000, "trace": None, "validate_every": 4}
+STREAM_IMPROVE = {"iterations": 8, "validate_every": 4}
+"""How the shipped networks were trained: those of further training seeds are too (scenarios/decima-a, decima-b)."""
+
 OTHER_RATE = 75 / 45
 """How much longer between arrivals than in the test, in table 2 of Decima."""
 
@@ -142,7 +153,7 @@ BASES = Registry(
                     "jobs": 20,
                     "episodes": {"train": 128, "validation": 64, "test": 100},
                 },
-                **_shipped("decima-a"),
+                **merge(_shipped("decima-a"), {"teacher": {"improve": BATCH_IMPROVE}}),
                 "students": STUDENTS,
             },
             merge(COMMON_SMOKE, {"workload": {"jobs": 8}, **_shipped("default")}),
@@ -153,7 +164,7 @@ BASES = Registry(
             {
                 "traces": {"source": "tpch-decima"},
                 "workload": _STREAM,
-                **_shipped("decima-b"),
+                **merge(_shipped("decima-b"), {"teacher": {"improve": STREAM_IMPROVE}}),
                 "students": STUDENTS,
             },
             merge(COMMON_SMOKE, {"workload": {"jobs": 16, "load": 0.85}, **_shipped("default")}),
@@ -179,6 +190,28 @@ BASES = Registry(
                     "workload": {"jobs": 16, "bursty": {"burst_s": 20.0, "calm_s": 60.0}},
                     **_shipped("default"),
                     "students": {"switch": {"thresholds": 1}},
+                },
+            ),
+            seeds=False,
+        ),
+        Base(
+            "industrial",
+            "streams of jobs like those of an industrial trace",
+            {
+                "traces": {"source": "alibaba-like", "alibaba_like": {"jobs": 2000}},
+                "workload": {"executors": CLUSTER["executors"]},
+                **TRAINING,
+            },
+            merge(
+                COMMON_SMOKE,
+                {
+                    "traces": {
+                        "source": "alibaba-like",
+                        "alibaba_like": {"jobs": 60, "max_stages": 8, "max_tasks": 30},
+                    },
+                    "workload": {"jobs": 10},
+                    **_shipped("default"),
+                    "students": {"names": ["rule_list"]},
                 },
             ),
         ),
@@ -232,9 +265,24 @@ def params_of(own: Params, name: str) -> Params:
         most = min(paper.episodes, values["workload"]["episodes"]["test"])
         cases = min(paper.episodes, values["edge_cases"]["episodes"])
         values = merge(values, {"workload": {"episodes": {"test": most}}, "edge_cases": {"episodes": cases}})
+    if base.seeds and (seeds := training_seeds(own)) > 1:
+        values = merge(values, {"teacher": {"source": "train", "seeds": seeds}, "students": {"seeds": seeds}})
+        if paper.scale == "smoke":
+            values = merge(values, {"teacher": SMALL_TRAINING["teacher"]})
     scenario = scenario_name(paper.scale, name)
     values |= {"scenario": scenario, "seed": own.seed, "paper": paper.model_dump(mode="json")}
     return parse(values, f"base {name} of the paper's figures")
+
+
+def training_seeds(own: Params) -> int:
+    """How often networks are trained and students fitted."""
+    return own.paper.training_seeds or TRAINING_SEEDS[own.paper.scale]
+
+
+def network_seeds(own: Params) -> dict[str, int]:
+    """The networks of each base: its training seeds; one that is taken was chosen already."""
+    found = {name: params_of(own, name).teacher for name in BASES}
+    return {name: teacher.seeds if teacher.source == "train" else 1 for name, teacher in found.items()}
 
 
 def _profiles(paper: PaperParams, base: Base) -> Values:

@@ -10,7 +10,8 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import Bootstrap
 from clearsched.figures import style, subject
 from clearsched.files import write_text
-from clearsched.paper.bases import PROBLEM, SCALES
+from clearsched.paper.bases import PROBLEM, SCALES, network_seeds
+from clearsched.paper.experiments import EXPERIMENTS
 from clearsched.paper.kinds import PAPER_FIGURES, PaperFigure, experiments_of
 from clearsched.paper.material import Material
 from clearsched.params import defaults, load_stage, parse
@@ -54,7 +55,8 @@ def draw_figure(params: Params, name: str, results: Path, out_dir: Path) -> list
     """
     figure = PAPER_FIGURES[name]
     bootstrap = Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
-    material = Material(Path(results), figure, params.paper.scale, subject(find_problem(PROBLEM)), bootstrap)
+    shown = subject(find_problem(PROBLEM))
+    material = Material(Path(results), figure, params.paper.scale, shown, bootstrap, network_seeds(params))
     written = style.draw_or_say(
         figure.label, lambda: load(figure.draws)(material), Path(out_dir) / name, params.figures.dpi
     )
@@ -68,11 +70,19 @@ def caption_of(figure: PaperFigure, material: Material, params: Params) -> str:
     parts = [figure.caption, "", *_settings(figure, material)]
     parts.append(
         f"Scale {params.paper.scale}, seed {params.seed}; {100 * params.evaluation.confidence:g} % intervals over test "
-        "episodes, one training seed of each learned policy."
+        f"episodes; thin and pale, where shown: over training seeds and episodes. {_networks(material)}"
     )
     if params.paper.scale == "smoke":
         parts.append(SMOKE)
     return "\n".join(parts) + "\n"
+
+
+def _networks(material: Material) -> str:
+    """How many training seeds the networks of the figure's bases have."""
+    bases = dict.fromkeys([EXPERIMENTS[name].base for name in material.experiments])
+    bases |= dict.fromkeys(base for base, _ in material.figure.files)
+    told = ", ".join(f"{material.networks.get(base, 1)} ({base})" for base in bases)
+    return f"Training seeds of the networks: {told}."
 
 
 def _settings(figure: PaperFigure, material: Material) -> Sequence[str]:
@@ -80,4 +90,4 @@ def _settings(figure: PaperFigure, material: Material) -> Sequence[str]:
     for name in experiments_of(figure, material.scale):
         settings = material.runs(name).settings
         told.append(f"{name}: {settings['setting']}, jobs of {settings['source']}.")
-    return told or [f"{base}: {file}" for base, file in figure.files]
+    return told or [f"{base}: {file.format(seed='*')}" for base, file in figure.files]

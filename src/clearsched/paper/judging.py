@@ -1,6 +1,7 @@
 """The table of claims: what the papers say beside what the figures' CSVs say, judged by one rule.
 
-The rule (`judge`), with the interval of our number over test episodes:
+The rule (`judge`), with the interval of our number over training seeds and test episodes where its policy has several
+seeds, else over test episodes:
 
 * `not comparable`: nothing here measures the same quantity, or our number or its interval is not there;
 * `no verdict`: the scale is smoke, whose episodes say nothing;
@@ -39,34 +40,54 @@ COLUMNS = (
     "ours",
     "low",
     "high",
+    "seeds",
+    "seeds_value",
+    "seeds_low",
+    "seeds_high",
     "policy",
     "verdict",
     "why",
 )
 
 
+NUMBERS = ("low", "high", "seeds_value", "seeds_low", "seeds_high")
+
+
 class Ours(NamedTuple):
-    """Our number and its interval; None where there is none."""
+    """Our number and its interval over episodes; None where there is none.
+
+    And the mean over training seeds, with its interval over both, where there are several.
+    """
 
     value: float
     low: float | None
     high: float | None
     policy: str
+    seeds: int | None = None
+    seeds_value: float | None = None
+    seeds_low: float | None = None
+    seeds_high: float | None = None
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The interval that it is judged by: over both levels where there are several training seeds."""
+        return (self.low, self.high) if self.seeds_low is None else (self.seeds_low, self.seeds_high)
 
 
 def judge(claim: Claim, ours: Ours | None, scale: str) -> str:
     """The verdict on a claim: one of VERDICTS, by the rule above."""
-    if claim.why_not or ours is None or ours.low is None or ours.high is None or math.isnan(claim.published):
+    low, high = (None, None) if ours is None else ours.ends
+    if claim.why_not or low is None or high is None or math.isnan(claim.published):
         return NOT_COMPARABLE
     if scale == "smoke":
         return NO_VERDICT
     if claim.form == "at_most":
-        return REPRODUCED if ours.high <= claim.published else NOT_REACHED
+        return REPRODUCED if high <= claim.published else NOT_REACHED
     if claim.form == "at_least":
-        return REPRODUCED if ours.low >= claim.published else NOT_REACHED
-    if ours.low <= claim.published <= ours.high:
+        return REPRODUCED if low >= claim.published else NOT_REACHED
+    if low <= claim.published <= high:
         return REPRODUCED
-    return EXCEEDED if (ours.high < claim.published) == (claim.better == "lower") else NOT_REACHED
+    return EXCEEDED if (high < claim.published) == (claim.better == "lower") else NOT_REACHED
 
 
 def find(claim: Claim, figures_dir: Path) -> Ours | None:
@@ -90,8 +111,9 @@ def find(claim: Claim, figures_dir: Path) -> Ours | None:
             if (row.get("panel"), row.get("x")) != (claim.panel, claim.x):
                 continue
             if claim.policy in ("", row["policy"]):
-                low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
-                return Ours(float(row["value"]), low, high, row["policy"])
+                low, high, mean, least, most = (float(row[name]) if row[name] else None for name in NUMBERS)
+                seeds = int(row["seeds"]) if row["seeds"] else None
+                return Ours(float(row["value"]), low, high, row["policy"], seeds, mean, least, most)
     return None
 
 
@@ -104,7 +126,8 @@ def judge_all(params: Params, figures_dir: Path, out_dir: Path) -> str:
         why = claim.why_not or ("smoke: episodes too small to judge by" if verdict == NO_VERDICT else "")
         if verdict == NOT_COMPARABLE and not why:
             why = "not measured in this run" if ours is None else "measured without an interval"
-        numbers = [None, None, None, ""] if ours is None else list(ours)
+        told = Ours(math.nan, None, None, "") if ours is None else ours
+        numbers = [None if ours is None else told.value, told.low, told.high, *told[4:], told.policy]
         published = None if math.isnan(claim.published) else claim.published
         rows.append(
             [claim.label, claim.paper, claim.source, claim.setting, published, claim.unit, *numbers, verdict, why]
@@ -120,26 +143,30 @@ def _markdown(params: Params, rows: list[list[object]]) -> str:
         "claim",
         "paper",
         "published",
-        f"ours ({100 * params.evaluation.confidence:g} % interval)",
+        f"ours ({100 * params.evaluation.confidence:g} % interval over episodes)",
+        "mean over training seeds (interval over seeds and episodes)",
         "policy",
         "verdict",
     )
     lines = [
         "# What the papers claim, and what came of it here",
         "",
-        f"Scale {params.paper.scale}, seed {params.seed}; intervals over test episodes, one training seed of each "
-        "learned policy. Written by `snakemake paper`; the rule of the verdicts stands in docs/paper.md.",
+        f"Scale {params.paper.scale}, seed {params.seed}. Verdicts go by the interval over training seeds and episodes "
+        "where there are several seeds, else by that over episodes. Written by `snakemake paper`; the rule stands in "
+        "docs/paper.md.",
         "",
         "| " + " | ".join(head) + " |",
         "|" + "---|" * len(head),
     ]
-    for claim, paper, source, setting, published, unit, value, low, high, policy, verdict, why in rows:
+    for claim, paper, source, setting, published, unit, value, low, high, seeds, *both, policy, verdict, why in rows:
         said = "no number" if published is None else f"{_told(published, unit)}"
         ours = "" if value is None else _told(value, unit)
         if low is not None and high is not None:
             ours += f" ({low:.4g} to {high:.4g})"
+        again = f"{_told(both[0], unit)} ({both[1]:.4g} to {both[2]:.4g}), {seeds} seeds" if seeds else "one seed"
+        again = again if ours else ""
         judged = f"{verdict}: {why}" if why else verdict
-        lines.append(f"| {claim} | {paper}, {source}: {setting} | {said} | {ours} | {policy} | {judged} |")
+        lines.append(f"| {claim} | {paper}, {source}: {setting} | {said} | {ours} | {again} | {policy} | {judged} |")
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from clearsched.paper.bases import BASES, scenario_name
@@ -24,7 +25,7 @@ class PaperFigure(NamedTuple):
     answers: str  # which figure or experiment of the paper
     shows: str  # what the paper shows there, in a clause
     experiments: tuple[str, ...] = ()  # whose jobs it reads
-    files: tuple[tuple[str, str], ...] = ()  # base, file below its folder: what else it reads
+    files: tuple[tuple[str, str], ...] = ()  # base, file below its folder: what else it reads, {seed}: of each network
 
     @property
     def caption(self) -> str:
@@ -93,13 +94,20 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
         ),
         PaperFigure(
             "decima_learning",
-            "how the networks learned, over training episodes",
+            "how the networks learned, over training episodes and over CPU time",
             f"{ROOM}.decima_learning:draw",
             DECIMA,
             "fig. 15a",
             "how fast the network improves in training",
             (),
-            (("batch", "teacher/learning_curve.parquet"), ("stream", "teacher/learning_curve.parquet")),
+            tuple(
+                (base, file)
+                for base in ("batch", "stream", "rate_same")
+                for file in (
+                    "teacher/seeds/{seed}/learning_curve.parquet",
+                    "benchmarks/teacher_train_{seed}_times.parquet",
+                )
+            ),
         ),
         PaperFigure(
             "decima_objectives",
@@ -137,6 +145,16 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
             "its question whether a network holds on jobs unlike those of its training (§7.4)",
             "that a network is made for its workload and holds on others as far as they are alike",
             ("seen", "unseen"),
+        ),
+        PaperFigure(
+            "decima_industrial",
+            "mean JCT of all policies on jobs with the published marginals of an industrial trace",
+            f"{ROOM}.decima_batch:draw_industrial",
+            DECIMA,
+            "§7.3, of an industrial trace: in kind, not in number, since there jobs ask for memory too and machines "
+            "differ, and here they have one resource and are generated (alibaba-like)",
+            "that the network is ahead of the other schedulers on such jobs too",
+            ("industrial",),
         ),
         PaperFigure(
             "decima_optimality",
@@ -236,14 +254,24 @@ def experiments_of(figure: PaperFigure, scale: str) -> list[str]:
 
 
 def jobs_file(experiment: str, scale: str) -> str:
-    """Where an experiment's jobs lie, below results/."""
+    """Where an experiment's jobs lie, below results/; what its training seeds came to lies beside them."""
     return f"{scenario_name(scale, EXPERIMENTS[experiment].base)}/paper/{experiment}/jobs.parquet"
 
 
-def inputs_of(figure: PaperFigure, scale: str) -> list[str]:
-    """The files below results/ that a figure reads."""
-    jobs = [jobs_file(name, scale) for name in experiments_of(figure, scale)]
-    return [*jobs, *(f"{scenario_name(scale, BASES[base].name)}/{file}" for base, file in figure.files)]
+def seeds_file(experiment: str, scale: str) -> str:
+    """Where lies what the training seeds of an experiment's policies came to, below results/."""
+    return jobs_file(experiment, scale).replace("jobs.parquet", "seeds.parquet")
+
+
+def inputs_of(figure: PaperFigure, scale: str, networks: Mapping[str, int]) -> list[str]:
+    """The files below results/ that a figure reads; `networks`: how many each base has (`bases.network_seeds`)."""
+    jobs = [file(name, scale) for name in experiments_of(figure, scale) for file in (jobs_file, seeds_file)]
+    files = [
+        f"{scenario_name(scale, BASES[base].name)}/{file.format(seed=seed)}"
+        for base, file in figure.files
+        for seed in range(networks[base])
+    ]
+    return [*jobs, *dict.fromkeys(files)]
 
 
 def docs_table() -> str:

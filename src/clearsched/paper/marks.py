@@ -10,6 +10,7 @@ import numpy as np
 from clearsched.evaluation.statistics import Interval
 from clearsched.figures import style
 from clearsched.figures.marks import spread
+from clearsched.paper.material import Levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,7 @@ def dots(
     """A row a policy, in the order of `values`: the number, its interval, and the number in words."""
     for place, (name, value) in enumerate(values.items()):
         look: dict[str, Any] = style.points(subject.shown(name, kinds[name]), 6)
+        wide_bar(axes, value, place, look["color"])
         axes.errorbar(
             [value.mean],
             [place],
@@ -58,6 +60,13 @@ def dots(
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     style.grid(axes, "x")
+
+
+def wide_bar(axes: Axes, value: Interval, place: float, colour: str) -> None:
+    """The interval over training seeds and episodes, a pale band behind that over episodes; none with one seed."""
+    both = value.both if isinstance(value, Levels) else None
+    if both is not None:
+        axes.plot([both.low, both.high], [place] * 2, color=colour, alpha=0.3, linewidth=5, solid_capstyle="butt")
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"] = "x", subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:

@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import Bootstrap
+from clearsched.evaluation.crossed import crossed_difference, crossed_interval, crossed_ratio
 from clearsched.evaluation.statistics import Interval, bootstrap_mean, bootstrap_ratio, generator, paired_difference
 from clearsched.figures.style import Subject
 from clearsched.paper.bases import scenario_name
-from clearsched.paper.kinds import PaperFigure, experiments_of, jobs_file
-from clearsched.paper.tables import JOBS
+from clearsched.paper.kinds import PaperFigure, experiments_of, jobs_file, seeds_file
+from clearsched.paper.tables import BY_SEED, JOBS
 from clearsched.schemas import read_table
 
-HEADER = ("panel", "policy", "kind", "x", "value", "low", "high")
-"""Of every CSV: a row a mark. Claims are read from it, by panel, policy and x."""
+HEADER = ("panel", "policy", "kind", "x", "value", "low", "high", "seeds", "seeds_value", "seeds_low", "seeds_high")
+"""Of every CSV: a row a mark. Claims are read from it, by panel, policy and x. The value is of the policy as it is, low
+and high its interval over test episodes; the last four tell how many training seeds it was held against, their mean and
+its interval over seeds and episodes, where there are several."""
 
 YARDSTICK = "weighted_fair"
 """The heuristic that Decima is held against: weighted fair with the weight that was best on validation episodes."""
+
+
+@dataclass(frozen=True)
+class Levels(Interval):
+    """An interval over episodes, of the policy as it is, and one over training seeds and episodes.
+
+    Attributes:
+        both: the mean over the training seeds with the interval over both; None: the policy has one seed.
+        seeds: of the policy.
+    """
+
+    both: Interval | None = None
+    seeds: int = 1
+
+    def scaled(self, factor: float) -> Levels:
+        """See `Interval.scaled`."""
+        return levels(super().scaled(factor), self.both and self.both.scaled(factor), self.seeds)
+
+
+def levels(told: Interval, both: Interval | None, seeds: int) -> Levels:
+    """An interval over episodes with that over training seeds."""
+    known = both is not None and bool(np.isfinite(both.low + both.high))
+    return Levels(told.mean, told.low, told.high, told.standard_error, told.count, both if known else None, seeds)
 
 
 @dataclass(frozen=True)
@@ -35,11 +62,13 @@ class Runs:
         table: of schema JOBS.
         settings: its metadata.
         bootstrap: how intervals are drawn.
+        seeds: of schema BY_SEED.
     """
 
     table: pa.Table
     settings: Mapping[str, Any]
     bootstrap: Bootstrap
+    seeds: pa.Table = field(default_factory=BY_SEED.empty_table)
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -69,40 +98,67 @@ class Runs:
         found = {name: float(self.by_episode(name).mean()) for name in self.kinds}
         return dict(sorted(found.items(), key=lambda item: (item[1], item[0])))
 
-    def mean(self, policy: str) -> Interval:
-        """The mean JCT with its interval over the episodes, s."""
-        rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy)
-        return bootstrap_mean(self.by_episode(policy), rng, self.bootstrap.confidence, self.bootstrap.resamples)
+    def by_seed(self, policy: str) -> np.ndarray:
+        """float64[seeds, episodes]: as `by_episode`, of every training seed; of the policy as it is if it has one."""
+        own = self.seeds.filter(pc.equal(self.seeds["policy"], policy))
+        if not len(own):
+            return self.by_episode(policy)[None, :]
+        return own["jct_s"].to_numpy().reshape(-1, len(self.by_episode(policy)))
 
-    def difference(self, policy: str, reference: str) -> Interval:
+    def mean(self, policy: str) -> Levels:
+        """The mean JCT with its intervals, s."""
+        bootstrap, rng = self.bootstrap, self._generator(policy)
+        told = bootstrap_mean(self.by_episode(policy), rng, bootstrap.confidence, bootstrap.resamples)
+        seeds = self.by_seed(policy)
+        both = crossed_interval(seeds, self._generator(policy, "seeds"), bootstrap.confidence, bootstrap.resamples)
+        return levels(told, both, len(seeds))
+
+    def difference(self, policy: str, reference: str) -> Levels:
         """The paired difference of the mean JCT to another policy, in % of its mean."""
-        rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, reference)
-        own, other = self.by_episode(policy), self.by_episode(reference)
-        found = paired_difference(own, other, rng, self.bootstrap.confidence, self.bootstrap.resamples)
-        return found.scaled(100 / float(other.mean()))
+        return self._difference(policy, self, reference, (policy, reference))
 
-    def difference_to(self, policy: str, other: Runs, reference: str) -> Interval:
+    def difference_to(self, policy: str, other: Runs, reference: str) -> Levels:
         """As `difference`, where the reference is of another base with the same test episodes.
 
         Raises:
             ClearschedError: the episodes are not the same.
         """
         self._check_same(policy, other, reference)
-        rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, "other", reference)
-        own, theirs = self.by_episode(policy), other.by_episode(reference)
-        found = paired_difference(own, theirs, rng, self.bootstrap.confidence, self.bootstrap.resamples)
-        return found.scaled(100 / float(theirs.mean()))
+        return self._difference(policy, other, reference, (policy, "other", reference))
 
-    def ratio_to(self, policy: str, other: Runs, reference: str) -> Interval:
+    def ratio(self, policy: str, reference: str) -> Levels:
+        """How many times the mean JCT of another policy its own is, with its paired intervals."""
+        return self._ratio(policy, self, reference, (policy, "to", reference))
+
+    def ratio_to(self, policy: str, other: Runs, reference: str) -> Levels:
         """As `ratio`, where the reference is of another base with the same test episodes.
 
         Raises:
             ClearschedError: the episodes are not the same.
         """
         self._check_same(policy, other, reference)
-        rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, "ratio to", reference)
+        return self._ratio(policy, other, reference, (policy, "ratio to", reference))
+
+    def _difference(self, policy: str, other: Runs, reference: str, names: Sequence[str]) -> Levels:
         own, theirs = self.by_episode(policy), other.by_episode(reference)
-        return bootstrap_ratio(own, theirs, rng, self.bootstrap.confidence, self.bootstrap.resamples)
+        confidence, resamples = self.bootstrap.confidence, self.bootstrap.resamples
+        told = paired_difference(own, theirs, self._generator(*names), confidence, resamples)
+        seeds, others = self.by_seed(policy), other.by_seed(reference)
+        both = crossed_difference(seeds, others, self._generator(*names, "seeds"), confidence, resamples)
+        return levels(
+            told.scaled(100 / float(theirs.mean())), both.scaled(100 / float(others.mean())), _told(seeds, others)
+        )
+
+    def _ratio(self, policy: str, other: Runs, reference: str, names: Sequence[str]) -> Levels:
+        own, theirs = self.by_episode(policy), other.by_episode(reference)
+        confidence, resamples = self.bootstrap.confidence, self.bootstrap.resamples
+        told = bootstrap_ratio(own, theirs, self._generator(*names), confidence, resamples)
+        seeds, others = self.by_seed(policy), other.by_seed(reference)
+        both = crossed_ratio(seeds, others, self._generator(*names, "seeds"), confidence, resamples)
+        return levels(told, both, _told(seeds, others))
+
+    def _generator(self, *names: str) -> np.random.Generator:
+        return generator(self.bootstrap.seed, "paper", self.settings["experiment"], *names)
 
     def _check_same(self, policy: str, other: Runs, reference: str) -> None:
         if not np.array_equal(self.column(policy, "arrival_s"), other.column(reference, "arrival_s")):
@@ -115,11 +171,10 @@ class Runs:
         np.maximum.at(found, self.column(policy, "episode"), ends)
         return found
 
-    def ratio(self, policy: str, reference: str) -> Interval:
-        """How many times the mean JCT of another policy its own is, with its paired interval over episodes."""
-        rng = generator(self.bootstrap.seed, "paper", self.settings["experiment"], policy, "to", reference)
-        own, other = self.by_episode(policy), self.by_episode(reference)
-        return bootstrap_ratio(own, other, rng, self.bootstrap.confidence, self.bootstrap.resamples)
+
+def _told(seeds: np.ndarray, others: np.ndarray) -> int:
+    """The training seeds behind a comparison: the policy's own, or the reference's where only that has several."""
+    return len(seeds) if len(seeds) > 1 else len(others)
 
 
 @dataclass(frozen=True)
@@ -132,6 +187,7 @@ class Material:
         scale: smoke or paper.
         subject: how policies are shown.
         bootstrap: how intervals are drawn.
+        networks: how many each base has, one a training seed.
     """
 
     results: Path
@@ -139,6 +195,7 @@ class Material:
     scale: str
     subject: Subject
     bootstrap: Bootstrap
+    networks: Mapping[str, int]
 
     @property
     def experiments(self) -> list[str]:
@@ -154,7 +211,8 @@ class Material:
         table, settings = read_table(self.found(jobs_file(experiment, self.scale)), JOBS)
         if not len(table):
             raise ClearschedError(f"{jobs_file(experiment, self.scale)}: holds no job: run it again")
-        return Runs(table, settings, self.bootstrap)
+        seeds, _ = read_table(self.found(seeds_file(experiment, self.scale)), BY_SEED)
+        return Runs(table, settings, self.bootstrap, seeds)
 
     def file(self, base: str, name: str) -> Path:
         """A file of a base.
@@ -176,7 +234,9 @@ class Material:
 
 def row(panel: str, policy: str, kind: str, x: Any, told: Interval | float) -> list[Any]:
     """A row of a figure's CSV."""
-    if isinstance(told, Interval):
-        low, high = (end if np.isfinite(end) else None for end in (told.low, told.high))
-        return [panel, policy, kind, x, told.mean, low, high]
-    return [panel, policy, kind, x, float(told), None, None]
+    if not isinstance(told, Interval):
+        return [panel, policy, kind, x, float(told), *[None] * 6]
+    ends = [end if np.isfinite(end) else None for end in (told.low, told.high)]
+    both = told.both if isinstance(told, Levels) else None
+    seeds = [None] * 4 if both is None else [told.seeds, both.mean, both.low, both.high]
+    return [panel, policy, kind, x, told.mean, *ends, *seeds]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from clearsched.figures import style
 from clearsched.figures.marks import arrow, legend_of_kinds, spread
 from clearsched.paper.experiments import EXPERIMENTS
+from clearsched.paper.marks import wide_bar
 from clearsched.paper.material import HEADER, YARDSTICK, Material, Runs, row
 
 COLUMNS = 4
@@ -37,6 +38,7 @@ def draw_panels(material: Material, experiments: Sequence[str], left_out: Sequen
                 side = 1 if told.mean > 0 else -1
                 arrow(axes, (side * ZOOM_PERCENT, place), ">" if side > 0 else "<", look["color"], 5)
                 continue
+            wide_bar(axes, told, place, look["color"])
             error = spread(told.mean, told.low, told.high)
             axes.errorbar([told.mean], [place], xerr=error, linestyle="none", elinewidth=1.2, capsize=2, **look)
         axes.axvline(0.0, color=style.BLACK, linewidth=0.9, zorder=0.5)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from clearsched.evaluation.policies import files_of, load_policies
+from clearsched.evaluation.seeds import Trained, trained_of
 from clearsched.files import provenance, read_json
 from clearsched.paper.experiments import EXPERIMENTS, params_of
-from clearsched.paper.tables import JOBS
+from clearsched.paper.tables import BY_SEED, JOBS
 from clearsched.problems import find_problem
 from clearsched.schemas import write_table
 from clearsched.scorers.patches import read_patches
@@ -21,6 +23,9 @@ from clearsched.scorers.patches import read_patches
 if TYPE_CHECKING:
     from clearsched.params import Params
     from clearsched.problems.policy import Policy
+    from clearsched.problems.problem import Instance
+
+SEEDS = "seeds.parquet"
 
 CHUNK = 16
 """Episodes whose tasks are held at once: those of a long stream take tens of megabytes each."""
@@ -35,10 +40,11 @@ def run_experiment(
     students: Sequence[Path],
     out_dir: Path,
     searched: Sequence[Path] = (),
+    teacher_seeds: Sequence[Path] = (),
 ) -> None:
-    """Write `workloads.parquet` and `jobs.parquet` (schema JOBS) to `out_dir`, and other jobs if it has such.
+    """Write `workloads.parquet`, `jobs.parquet` (schema JOBS) and `seeds.parquet` (BY_SEED) to `out_dir`.
 
-    Policies are as made on the base's own episodes.
+    And other jobs if it has such. Policies are as made on the base's own episodes.
     """
     from rich.console import Console
 
@@ -58,8 +64,13 @@ def run_experiment(
         for policy in policies:
             status.update(f"experiment {name}: {policy.name}")
             parts += list(_rows(policy, instance, episodes, experiment.tasks))
+        jobs = pa.concat_tables(parts).combine_chunks()
+        status.update(f"experiment {name}: training seeds")
+        trained = trained_of(problem, policies, teacher, teacher_seeds, own.evaluation.mode) if experiment.seeds else {}
+        seeded = [part for name in trained for part in _by_seed(trained[name], jobs, instance, episodes)]
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher}
     files |= files_of(students, searched)
+    files |= {f"teacher seeds/{number}": path for number, path in enumerate(teacher_seeds)}
     metadata = provenance(params.paper.model_dump(mode="json"), files) | {
         "experiment": name,
         "scale": params.paper.scale,
@@ -68,7 +79,25 @@ def run_experiment(
         "setting": instance.describe("test", episodes),
         "source": own.traces.source,
     }
-    write_table(out_dir / "jobs.parquet", pa.concat_tables(parts).combine_chunks(), JOBS, metadata)
+    write_table(out_dir / "jobs.parquet", jobs, JOBS, metadata)
+    write_table(out_dir / SEEDS, pa.concat_tables([BY_SEED.empty_table(), *seeded]), BY_SEED, metadata)
+
+
+def _by_seed(
+    trained: Sequence[Trained], jobs: pa.Table, instance: Instance, episodes: Sequence[Any]
+) -> Iterator[pa.Table]:
+    """Tables of schema BY_SEED, one a training seed; none where there is but one."""
+    for one in trained if len(trained) > 1 else ():
+        if one.chosen:  # it has run
+            own = jobs.filter(pc.equal(jobs["policy"], one.policy.name))
+            means = own.group_by("episode", use_threads=False).aggregate([("jct_s", "mean")])["jct_s_mean"].to_pylist()
+        else:
+            means = [float(np.mean(result.jct_s)) for result in one.policy.run(instance, episodes)]
+        rows = [
+            {"policy": one.policy.name, "seed": one.seed, "chosen": one.chosen, "episode": episode, "jct_s": mean}
+            for episode, mean in enumerate(means)
+        ]
+        yield pa.Table.from_pylist(rows, schema=BY_SEED)
 
 
 PATCHED = "_patched"

@@ -20,6 +20,14 @@ class PaperParams(Section):
     episodes: int | None = Field(
         None, ge=2, le=100_000, description="test episodes of each setting, at most; empty: as many as the scale has"
     )
+    training_seeds: int | None = Field(
+        None,
+        ge=1,
+        le=100,
+        description="trainings of each network and fits of each student that intervals over training seeds cover; "
+        "empty: 1 at the scale smoke, 3 at the scale paper; with 1 the networks of batches and streams are those that "
+        "come with the package",
+    )
     profiles: str | None = Field(
         None,
         min_length=1,

@@ -20,6 +20,17 @@ JOBS = pa.schema(
 )
 """A row a policy, test episode and job. The metadata names the experiment, its setting and its executors."""
 
+BY_SEED = pa.schema(
+    [
+        field("policy", pa.string(), "", "name of the policy"),
+        field("seed", pa.int64(), "", "training seed"),
+        field("chosen", pa.bool_(), "", "whether it is the one that the other tables tell of"),
+        field("episode", pa.int32(), "", "index of the test episode"),
+        field("jct_s", pa.float64(), "s", "mean job completion time of the episode"),
+    ]
+)
+"""A row a learned policy of several training seeds, seed and test episode; none where no policy has several."""
+
 LATENCY = pa.schema(
     [
         field("policy", pa.string(), "", "name of the policy"),

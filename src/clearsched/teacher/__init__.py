@@ -41,12 +41,18 @@ def train(
     searched: Sequence[Path],
     out_dir: Path,
     training_seed: int = 0,
+    times: Path | None = None,
 ) -> Mapping[str, Any]:
     """Train a teacher; write teacher.safetensors, teacher.json and learning_curve.parquet to `out_dir`.
 
     With `teacher.source: shipped` these files are copied from the package, with `published` made of the checkpoint of a
-    network that others published. Returns what teacher.json holds. See `training.train` and `published.take`.
+    network that others published; then `times`, which gets the CPU seconds of a training, has no row. Returns what
+    teacher.json holds. See `training.train` and `published.take`.
     """
+    if params.teacher.source != "train" and times is not None:
+        from clearsched.teacher.times import write_times
+
+        write_times(times)
     if params.teacher.source == "shipped":
         from clearsched.files import read_json
         from clearsched.shipped import supply
@@ -61,7 +67,7 @@ def train(
 
     from clearsched.teacher.training import train as run
 
-    return run(params, trace, workloads, tuned, searched, out_dir, training_seed)
+    return run(params, trace, workloads, tuned, searched, out_dir, training_seed, times)
 
 
 def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,10 +51,12 @@ class Training:
         best: weights of the best validation objective so far.
         best_objective, best_at: that objective, and where it was: a round of cloning, or an iteration.
         rows: of schema LEARNING_CURVE.
+        cpu_s: CPU seconds of all threads from the beginning to each of the rows.
         stopped: why training ended early, or empty.
     """
 
     def __init__(self, instance: Instance, validation: list[Episode], network: Any, experts: Experts) -> None:
+        self._since_s = time.process_time()
         self.instance, self.validation, self.network, self.experts = instance, validation, network, experts
         self.reference, self.scale_s = mean_objective(experts.cloned, instance, validation)
         self.heuristic, _ = mean_objective(experts.heuristic, instance, validation)
@@ -63,6 +66,7 @@ class Training:
         self.best_objective: float | None = None
         self.best_at = ""
         self.rows: list[dict[str, Any]] = []
+        self.cpu_s: list[float] = []
         self.stopped = ""
         self._checkpoints: Checkpoints | None = None
 
@@ -151,6 +155,16 @@ class Training:
         """Add a row to the learning curve."""
         row = {"phase": phase, "iteration": iteration, "episodes": episodes, "reference_objective": self.reference}
         self.rows.append(dict.fromkeys(LEARNING_CURVE.names) | row | measures)
+        self.cpu_s.append(self.spent_s())
+
+    def record_validation(self, objective: float) -> None:
+        """Add to the last row what its network came to on the validation episodes; the time is told anew."""
+        self.rows[-1]["validation_objective"] = objective
+        self.cpu_s[-1] = self.spent_s()
+
+    def spent_s(self) -> float:
+        """CPU seconds of all threads since the training began; what was killed after a checkpoint is not in them."""
+        return time.process_time() - self._since_s
 
     def validation_facts(self) -> dict[str, Any]:
         """Mean objective on the validation episodes of heuristic, cloned policy, clone and the teacher that is kept."""
@@ -177,6 +191,7 @@ class Training:
             return
         tensors, facts = found.tensors, found.facts
         self.phase, self.clone, self.rows = facts["phase"], facts["clone"], facts["rows"]
+        self.cpu_s, self._since_s = facts["cpu_s"], self._since_s - facts["spent_s"]
         self.best_objective, self.best_at = facts["best_objective"], facts["best_at"]
         self.best = under("best", tensors)
         self.network.load_state_dict(under("network", tensors))
@@ -192,6 +207,8 @@ class Training:
             "phase": self.phase,
             "clone": self.clone,
             "rows": self.rows,
+            "cpu_s": self.cpu_s,
+            "spent_s": self.spent_s(),
             "best_objective": self.best_objective,
             "best_at": self.best_at,
             "generators": {name: state_of(generator) for name, generator in self._generators.items()},

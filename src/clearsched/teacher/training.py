@@ -24,6 +24,7 @@ from clearsched.teacher.progress import Watch, watching
 from clearsched.teacher.resuming import Checkpoints
 from clearsched.teacher.run import Diverged, Training
 from clearsched.teacher.threads import one_thread
+from clearsched.teacher.times import write_times
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 STREAM = 4
 """Position of the teacher among the consumers of the seed; the splits of the workloads have 0 to 2."""
+
+CHECKPOINT = 2
+"""Grows when other things are put away than before."""
 
 OUTSIDE = {"seeds", "device", "checkpoint_s", "live"}
 """Settings of the section teacher that change how a training runs, not what comes of it."""
@@ -44,6 +48,7 @@ def train(
     searched: Sequence[Path],
     out_dir: Path,
     training_seed: int = 0,
+    times: Path | None = None,
 ) -> Mapping[str, Any]:
     """Train a teacher and write it to `out_dir`.
 
@@ -57,6 +62,7 @@ def train(
         searched: JSON files of searched policies.
         out_dir: gets teacher.safetensors, teacher.json and learning_curve.parquet.
         training_seed: another one gives other weights, draws and batches on the same episodes.
+        times: gets the CPU seconds that each row of the learning curve was reached after; None: they are not kept.
 
     Returns:
         What teacher.json says beyond network and inputs.
@@ -72,9 +78,8 @@ def train(
     settings = params.teacher.model_dump(mode="json", exclude=OUTSIDE)
     origin = provenance({"seed": params.seed, "training_seed": training_seed, "teacher": settings}, inputs)
     out_dir = Path(out_dir)
-    checkpoints = Checkpoints(
-        out_dir, digest_json([origin, problem.name, device.type, torch.__version__]), params.teacher.checkpoint_s
-    )
+    digest = digest_json([CHECKPOINT, origin, problem.name, device.type, torch.__version__])
+    checkpoints = Checkpoints(out_dir, digest, params.teacher.checkpoint_s)
     with one_thread():
         training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live")
     training.network.load_state_dict(training.best)
@@ -97,6 +102,8 @@ def train(
     curve = pa.Table.from_pylist(training.rows, schema=LEARNING_CURVE)
     about = {"measure": measure.name, "label": measure.label, "short": measure.short, "unit": measure.unit}
     write_table(out_dir / "learning_curve.parquet", curve, LEARNING_CURVE, origin | about)
+    if times is not None:
+        write_times(times, training.rows, training.cpu_s)
     checkpoints.clear()
     return facts
 
@@ -154,7 +161,7 @@ def run_clone(training: Training, cloning: Cloning, params: TeacherParams, watch
             if cloning.epoch < settings.epochs:
                 training.save()
             watch.epoch(epoch)
-        training.rows[-1]["validation_objective"] = training.validate(f"clone, round {number}")
+        training.record_validation(training.validate(f"clone, round {number}"))
         training.save()
         watch.validated()
     training.network.load_state_dict(training.best)

@@ -653,7 +653,7 @@ def test_structures_compete_for_the_budget(seen: Choices, monkeypatch: pytest.Mo
     settings = RefineParams(rounds=1, evaluations=60)
     with trials(task.bench.instance, task.bench.measure) as runs:
         steps = Steps(task, settings, runs, task.bench.train, task.bench.validation, None)
-        found = steps._competed([student_of(each) for each in own], list("abcd"))
+        found = steps._competed([student_of(each) for each in own], 0)
     assert shares == [0.125] * 4 + [0.25] * 2 + [1.0]
     assert found[0].scorers["stage"] == own[2] and len(found) == 2
     assert 60 <= steps.spent < 3 * 60
@@ -705,7 +705,7 @@ def test_the_best_of_what_else_was_fitted_for_the_level_gets_its_numbers_too(
                 cost_of(policies, episodes) + np.array([[shape_of(each) == worst] for each in policies])
             ),
         )
-        monkeypatch.setattr(steps, "_competed", lambda policies, names: asked.extend(policies) or [])
+        monkeypatch.setattr(steps, "_competed", lambda policies, number: asked.extend(policies) or [])
         assert steps.of(student) == [student]
     assert [policy.scorers["limit"] for policy in asked] == [student.scorers["limit"], two, three]
 

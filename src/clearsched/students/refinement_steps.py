@@ -141,8 +141,7 @@ class Steps:
         A further condition is worth little at a threshold that was guessed. Structures of a round that found nothing
         better are left aside by the next one.
         """
-        names = [f"{number}.{place}" for place in range(len(structures))]
-        found = [student, *self._competed(structures, names)]
+        found = [student, *self._competed(structures, number)]
         costs = self._runs.cost(found, [*self._train, *self._choosing]).mean(axis=1)
         best = int(costs.argmin())
         if costs[best] < costs[0] - WORTH * abs(costs[0]):
@@ -151,12 +150,13 @@ class Steps:
         self._tried |= set(map(shape_of, structures)) if number else set()
         return []
 
-    def _competed(self, structures: list[ScoredPolicy], names: list[str]) -> list[ScoredPolicy]:
+    def _competed(self, structures: list[ScoredPolicy], number: int) -> list[ScoredPolicy]:
         """The structures that are left of several while their numbers are searched, as they stand and with those.
 
-        Successive halving of the budget: most are told apart by the numbers that a part of it finds.
+        Successive halving of the budget: most are told apart by the numbers that a part of it finds. What a structure
+        is searched with does not depend on the others, so that it need not run again where these change.
         """
-        left = [(each, self._search(each, name)) for each, name in zip(structures, names, strict=True)]
+        left = [(each, self._search(each, f"{number} {shape_of(each)}")) for each in structures]
         for share in COMPETE:
             if len(left) == 1:
                 break

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearsched.decisions import describe, log
-from clearsched.decisions.choices import join, take
+from clearsched.decisions import describe, log, reader
+from clearsched.decisions.choices import take
 from clearsched.decisions.experts import load_expert
-from clearsched.decisions.reader import _evenly, count_decisions, evenly, iterate_choices, read_choices, read_metadata
+from clearsched.decisions.reader import count_decisions, evenly, iterate_choices, read_all, read_choices, read_metadata
 from clearsched.decisions.recording import Decision, collect, record
 from clearsched.decisions.schema import log_schema
 from clearsched.decisions.summary import summarise
@@ -134,17 +134,21 @@ def test_rewards_add_up_to_what_the_episode_lost(files):
     assert decisions["return"].notna().all() and (decisions.reward <= 0).all()
 
 
-def test_a_part_of_a_log_is_evenly_taken_whatever_the_batches(files):
+def test_a_part_of_a_log_is_evenly_taken_whatever_the_batches(files, monkeypatch):
     whole = read_choices(files[2], PROBLEM, "stage", "train")
     count = count_decisions(files[2], PROBLEM, "stage", "train")
     assert count == len(whole.chosen) > 20
     part = take(whole, np.flatnonzero(evenly(np.arange(count), 0.3)))
-    for found in (
-        read_choices(files[2], PROBLEM, "stage", "train", 0.3),
-        join(_evenly(0.3, iterate_choices(files[2], PROBLEM, "stage", "train", 7)), whole.features.shape[1]),
-    ):
+    both = read_all(files[2], PROBLEM, ["limit", "stage"], "train", 0.3)
+    limits = take(whole_limits := read_choices(files[2], PROBLEM, "limit", "train"),
+                  np.flatnonzero(evenly(np.arange(len(whole_limits.chosen)), 0.3)))  # fmt: skip
+    for rows in (reader.BATCH_ROWS, 7, 1):
+        monkeypatch.setattr(reader, "BATCH_ROWS", rows)
+        found = read_choices(files[2], PROBLEM, "stage", "train", 0.3)
         for name in whole._fields:
             np.testing.assert_array_equal(getattr(found, name), getattr(part, name))
+            np.testing.assert_array_equal(getattr(both["stage"], name), getattr(part, name))
+            np.testing.assert_array_equal(getattr(both["limit"], name), getattr(limits, name))
 
 
 @pytest.mark.parametrize("choice", ["stage", "limit"])

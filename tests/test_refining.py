@@ -21,6 +21,7 @@ from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.declarations import Measure
+from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, Rule
@@ -353,6 +354,51 @@ def test_the_part_on_which_a_policy_strayed_is_asked_of_all_after_it() -> None:
     assert good.asked == 2 + 40 - 32, "the short check, once more the part that tells"
 
 
+def test_what_is_known_of_a_policy_is_not_run_again(seen: Choices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what decides, not by its name; of other episodes only those that are new are run, and told in their places."""
+    instance = Queue()
+    episodes = instance.split("train")
+    ran: list[int] = []
+    simulate = instance.simulate
+    monkeypatch.setattr(
+        instance, "simulate", lambda policy, few, **record: ran.extend([len(few)]) or simulate(policy, few, **record)
+    )
+    with trials(instance, instance.objective) as runs:
+        first = runs.outcomes([student_of(LEAST_WORK), student_of(MOST_WORK)], episodes[:8])
+        assert sum(ran) == 16
+        renamed = replace(student_of(LEAST_WORK), name="other", evidence={"most": 1})
+        again = runs.outcomes([renamed], [episodes[9], *episodes[7::-1]])
+        assert sum(ran) == 17
+        np.testing.assert_array_equal(again[:, 0, 1:], first[:, 0, ::-1])
+        idle = runs.outcomes([replace(student_of(LEAST_WORK), none=True)], episodes[:1])
+        assert sum(ran) == 18 and idle.shape == (4, 1, 1)
+        runs.cost([heuristic(PROBLEM, "fifo")], episodes[:1])
+        runs.cost([heuristic(PROBLEM, "fifo")], episodes[:1])
+        assert sum(ran) == 20, "what can't be told apart is run"
+
+
+def test_the_episode_that_told_is_asked_first() -> None:
+    """Of a part of 16 episodes one tells; what strays on it too is refused after it, whatever else it would run."""
+    asked: list[int] = []
+
+    def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
+        asked.extend(episodes)
+        costs = [2.0 if episode == 20 else 1.0 for episode in episodes]
+        return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
+
+    fair = lambda instance, episodes, record=False: [  # noqa: E731
+        SimpleNamespace(measures={"jct_s": 1.0}, end_s=1.0, scale_s=1.0) for _ in episodes
+    ]
+    jct = Measure("jct_s", "s", "mean", "JCT")
+    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)))
+    bad, baseline = SimpleNamespace(name="bad", run=run), SimpleNamespace(name="fair", run=fair)
+    episodes: Any = list(range(40))
+    probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), baseline, episodes, episodes[:2])  # type: ignore[arg-type]
+    assert probes.verdict(bad).strays  # type: ignore[arg-type]
+    asked.clear()
+    assert not probes.is_safe(bad) and asked == [20]  # type: ignore[arg-type]
+
+
 def around(task: Task) -> Around:
     instance = task.bench.instance
     features = task.dataset.rank.features
@@ -595,6 +641,24 @@ def test_structures_of_several_shapes_get_their_numbers_first(seen: Choices) -> 
     assert three.costs[-1] < three.costs[0]
 
 
+def test_structures_compete_for_the_budget(seen: Choices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The better half of four goes on after an eighth of its budget, one of these after a quarter."""
+    task = task_of(seen)
+    half = Rule((Condition(WORK, True, 2.5),), 1.0)
+    own = [replace(LEAST_WORK, ties=(tie,), rules=(half, Rule((), 0.0)))
+           for tie in ("-job_work_left_s", "job_age_s", "job_work_left_s", "stage_rank")]  # fmt: skip
+    shares: list[float] = []
+    advance = Restart.advance
+    monkeypatch.setattr(Restart, "advance", lambda self, share=1.0: (shares.append(share), advance(self, share))[1])
+    settings = RefineParams(rounds=1, evaluations=60)
+    with trials(task.bench.instance, task.bench.measure) as runs:
+        steps = Steps(task, settings, runs, task.bench.train, task.bench.validation, None)
+        found = steps._competed([student_of(each) for each in own], 0)
+    assert shares == [0.125] * 4 + [0.25] * 2 + [1.0]
+    assert found[0].scorers["stage"] == own[2] and len(found) == 2
+    assert 60 <= steps.spent < 3 * 60
+
+
 def test_where_no_structure_is_better_as_it_stands_the_nearest_get_their_numbers(
     seen: Choices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -641,7 +705,7 @@ def test_the_best_of_what_else_was_fitted_for_the_level_gets_its_numbers_too(
                 cost_of(policies, episodes) + np.array([[shape_of(each) == worst] for each in policies])
             ),
         )
-        monkeypatch.setattr(steps, "_renumbered", lambda policy, name: asked.append(policy) or [])
+        monkeypatch.setattr(steps, "_competed", lambda policies, number: asked.extend(policies) or [])
         assert steps.of(student) == [student]
     assert [policy.scorers["limit"] for policy in asked] == [student.scorers["limit"], two, three]
 

@@ -456,12 +456,13 @@ def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
     training = [Workload(np.arange(3), np.array([0, 100, 200]), 2, 10, seed=1)]
     many = training * stress.SHORT
     assert stress.kinds_of(many) == stress.STREAMS
+    assert [kind.jobs for kind in stress.STREAMS] == sorted(kind.jobs for kind in stress.STREAMS), "short ones first"
     first, *others = stress.kinds_of(training)
     assert first.episodes == stress.SHORT - 1 and tuple(others) == stress.STREAMS[1:]
     part = stress.kinds_of(many, 0.02)
-    assert [kind.episodes for kind in part] == [1, 1, 1, 1, 1, 1, 2]
-    assert [kind.jobs for kind in part] == [20, 40, 40, 20, 20, 20, 20]
-    assert [kind.backlog for kind in part] == [0, 0, 0, 0, 2, 2, 0]
+    assert [kind.episodes for kind in part] == [1, 1, 2, 1, 1, 1, 1]
+    assert [kind.jobs for kind in part] == [20, 20, 20, 20, 20, 40, 40]
+    assert [kind.backlog for kind in part] == [0, 0, 0, 2, 2, 0, 0]
     for kind in stress.STREAMS:
         first, again, other = (list(stress.stressed(training, kind, seed)) for seed in (5, 5, 6))
         assert len(first) == kind.episodes

@@ -11,13 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from clearsched.decisions.choices import Choices, join, take
+from clearsched.decisions.choices import Choices, join
 from clearsched.decisions.schema import log_features, log_schema
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Problem
 from clearsched.schemas import provenance
 
 BATCH_ROWS = 1 << 16
+
+DECIDED = ("split", "choice", "episode", "decision", "chosen")
+"""The columns that tell decisions apart, and which row was chosen."""
+
+ROW = ("time_s", "candidate", "group", "teacher_score", "teacher_probability")
+"""What else is read of a row beside its features."""
 
 TOLD = {"problem": str, "expert": str, "facts": dict, "episodes": dict}
 """What the metadata of a log must hold."""
@@ -31,16 +37,21 @@ def read_choices(
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
     """
-    return join(_evenly(share, iterate_choices(path, problem, choice, split)), len(log_features(problem)))
+    return read_all(path, problem, [choice], split, share)[choice]
 
 
-def _evenly(share: float, parts: Iterator[Choices]) -> Iterator[Choices]:
-    """Of all decisions a share, the first one among them."""
-    seen = 0
-    for part in parts:
-        places = np.arange(seen, seen + len(part.chosen))
-        seen += len(places)
-        yield part if share >= 1 else take(part, np.flatnonzero(evenly(places, share)))
+def read_all(
+    path: str | Path, problem: Problem, choices: Sequence[str], split: str | None = None, share: float = 1
+) -> dict[str, Choices]:
+    """`read_choices` of several choices, by name, in one pass over the file.
+
+    Raises:
+        ClearschedError: the file is missing, truncated or no decision log.
+    """
+    found: dict[str, list[Choices]] = {name: [] for name in choices}
+    for name, part in _parts(path, problem, choices, split, share, BATCH_ROWS):
+        found[name].append(part)
+    return {name: join(parts, len(log_features(problem))) for name, parts in found.items()}
 
 
 def evenly(places: np.ndarray, share: float) -> np.ndarray:
@@ -70,22 +81,78 @@ def iterate_choices(
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
     """
+    for _, part in _parts(path, problem, [choice], split, 1, batch_rows):
+        yield part
+
+
+def _parts(
+    path: str | Path, problem: Problem, choices: Sequence[str], split: str | None, share: float, batch_rows: int
+) -> Iterator[tuple[str, Choices]]:
+    """Whole decisions of several choices, each with the name of its choice."""
     names = [feature.name for feature in log_features(problem)]
-    rest: pa.Table | None = None
-    for batch in iterate_rows(path, problem, batch_rows):
-        keep = pc.equal(batch["choice"], choice)
-        if split is not None:
-            keep = pc.and_(keep, pc.equal(batch["split"], split))
-        batch = batch.filter(keep)
-        table = batch if rest is None else pa.concat_tables([rest, batch])
-        if len(table) == 0:
-            continue
-        starts = _starts(table)
-        if len(starts) > 1:  # the last decision may go on in the next batch
-            yield _choices(table.slice(0, starts[-1]), starts, names)
-        rest = table.slice(starts[-1])
-    if rest is not None and len(rest):
-        yield _choices(rest, np.array([0, len(rest)]), names)
+    pieces = {choice: _Pieces(choice, split, share, names) for choice in choices}
+    for batch in _iterate(path, problem, batch_rows, [*DECIDED, *ROW, *names]):
+        for choice, piece in pieces.items():
+            if (part := piece.add(batch)) is not None:
+                yield choice, part
+    for choice, piece in pieces.items():
+        if (part := piece.end()) is not None:
+            yield choice, part
+
+
+class _Pieces:
+    """Decisions of a choice out of batches that may cut one in two; only rows of decisions that are kept are copied."""
+
+    def __init__(self, choice: str, split: str | None, share: float, names: Sequence[str]) -> None:
+        self._choice, self._split, self._share, self._names = choice, split, share, names
+        self._seen = 0
+        self._rest: pa.Table | None = None  # the last decision so far, which may go on in the next batch
+
+    def add(self, batch: pa.Table) -> Choices | None:
+        """The decisions that are whole by the next batch, as far as they are kept; None: there is none."""
+        keep = pc.equal(batch["choice"], self._choice)
+        if self._split is not None:
+            keep = pc.and_(keep, pc.equal(batch["split"], self._split))
+        rows = np.flatnonzero(keep.to_numpy())
+        before = 0 if self._rest is None else len(self._rest)
+        if before:
+            batch, rows = pa.concat_tables([self._rest, batch]), np.append(np.arange(before), before + rows)
+        if not len(rows):
+            return None
+        told = batch.select(DECIDED).take(rows)
+        starts = _starts(told)
+        found = self._kept(batch, rows, told, starts)
+        self._rest = batch.take(rows[starts[-1] :])
+        return found
+
+    def end(self) -> Choices | None:
+        """The last decision, if it is kept."""
+        if self._rest is None:
+            return None
+        rows = np.arange(len(self._rest))
+        return self._kept(self._rest, rows, self._rest.select(DECIDED), np.array([0, len(rows)]))
+
+    def _kept(self, table: pa.Table, rows: np.ndarray, told: pa.Table, starts: np.ndarray) -> Choices | None:
+        """Of the decisions `starts`, int64[d + 1], by the rows of `told`, those that are kept.
+
+        `rows`: where in `table` the rows of `told` are, int64.
+
+        Raises:
+            ClearschedError: a decision has no chosen candidate, or two.
+        """
+        chosen = np.flatnonzero(told["chosen"].to_numpy()[: starts[-1]])
+        count = len(starts) - 1
+        if len(chosen) != count or np.any(np.searchsorted(starts, chosen, "right") != np.arange(1, count + 1)):
+            raise ClearschedError("decision log: a decision has no chosen candidate, or two; log the decisions again")
+        kept = (
+            evenly(np.arange(self._seen, self._seen + count), self._share) if self._share < 1 else np.ones(count, bool)
+        )
+        self._seen += count
+        if not kept.any():
+            return None
+        sizes = np.diff(starts)
+        own = table.take(rows[: starts[-1]][np.repeat(kept, sizes)])
+        return _choices(own, np.append(0, np.cumsum(sizes[kept])), self._names)
 
 
 def iterate_rows(path: str | Path, problem: Problem, batch_rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
@@ -174,8 +241,6 @@ def _choices(table: pa.Table, starts: np.ndarray, names: Sequence[str]) -> Choic
     for i, name in enumerate(names):
         features[:, i] = table[name].to_numpy()
     chosen = np.flatnonzero(table["chosen"].to_numpy())
-    if len(chosen) != len(starts) - 1 or np.any(np.searchsorted(starts, chosen, "right") != np.arange(1, len(starts))):
-        raise ClearschedError("decision log: a decision has no chosen candidate, or two; log the decisions again")
 
     def whole(name: str, kind: type) -> np.ndarray:
         column: np.ndarray = table[name].to_numpy().astype(kind)

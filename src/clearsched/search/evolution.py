@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from cmaes import CMAwM, SepCMA
 
 from clearsched.problems.programs import Number
 
@@ -26,6 +25,8 @@ class Evolution:
     """Candidates and what they are worth, generation by generation. It minimises."""
 
     def __init__(self, numbers: Sequence[Number], start: np.ndarray, population: int, seed: int) -> None:
+        from cmaes import CMAwM, SepCMA  # it brings scipy's statistics, which a fit without a search does not need
+
         self.numbers = numbers
         self._step = np.array([number.step for number in numbers])
         self._low, self._high = (np.array([getattr(number, end) for number in numbers]) for end in ("low", "high"))

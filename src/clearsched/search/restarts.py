@@ -1,4 +1,7 @@
-"""One restart of a search: generations until its budget is spent, then its best on the validation episodes."""
+"""One restart of a search: generations until its budget is spent, then its best on the validation episodes.
+
+It may be halted between generations and go on later, so that several searches can compete for a budget.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,9 @@ candidates around them were together, a candidate may have been lucky in its epi
 
 MEANS, SPACING = 4, 4
 """So many means, of every so many generations back from the last."""
+
+EARLY, UNTIL = 1 / 2, 1 / 4
+"""Share of the episodes that a generation has at first, and of the budget until which it has no more."""
 
 WARM_SHARE = 1 / 3
 """Of the evaluations of a restart: for `Program.first`, where a program has one."""
@@ -54,6 +60,8 @@ class Search:
         seed: of all random numbers.
         tell: called with each row of the curve.
         is_safe: what a restart may choose; it has nothing where no finalist is.
+        grows: whether generations have `EARLY` of the episodes until `UNTIL` of the budget is spent: at first
+            candidates are far apart, and more generations are worth more than what tells them apart surely.
     """
 
     name: str
@@ -66,15 +74,50 @@ class Search:
     seed: int
     tell: Callable[[dict[str, Any]], None] = lambda row: None
     is_safe: Callable[[ScoredPolicy], bool] = lambda policy: True
+    grows: bool = False
 
     def stream(self, restart: int) -> np.random.SeedSequence:
         """The random numbers of a restart, whatever else is searched for."""
         return np.random.SeedSequence([self.seed, zlib.crc32(b"search"), zlib.crc32(self.name.encode()), restart])
 
-    def episodes(self, generation: int) -> np.ndarray:
-        """int64[settings.episodes]: the training episodes of a generation; the next one takes the next."""
-        count = min(self.settings.episodes, len(self.train))
-        return np.arange(generation * count, (generation + 1) * count) % len(self.train)
+    @property
+    def budget(self) -> float:
+        """Evaluations of a restart."""
+        return self.settings.evaluations / self.settings.restarts
+
+    def episodes(self, taken: int, spent: float) -> np.ndarray:
+        """int64[n]: the training episodes of a generation, the next ones after those that were taken."""
+        count = self.settings.episodes
+        if self.grows and spent < UNTIL * self.budget:
+            count = max(1, round(EARLY * count))
+        return np.arange(taken, taken + min(count, len(self.train))) % len(self.train)
+
+
+@dataclass
+class Lineage:
+    """Generations of candidates for the numbers of a program.
+
+    Attributes:
+        program: whose numbers they are.
+        evolution: makes them.
+        best: (difference to the reference, float64[numbers]) of the best candidates, the best first.
+        means: float64[numbers] after each of the last generations.
+    """
+
+    program: Program
+    evolution: Evolution
+    best: list[tuple[float, np.ndarray]] = field(default_factory=list)
+    means: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, told: Sequence[tuple[float, np.ndarray]]) -> None:
+        """What candidates of a generation came to, those that were given up left out."""
+        self.best = sorted([*self.best, *told], key=lambda each: each[0])[:FINALISTS]
+        self.means = [*self.means[-MEANS * SPACING + 1 :], self.evolution.mean]
+
+    @property
+    def finalists(self) -> list[np.ndarray]:
+        """Means of generations, the last one first, and the best candidates."""
+        return [*self.means[::-SPACING], *(values for _, values in self.best)]
 
 
 @dataclass
@@ -97,18 +140,42 @@ class Restart:
     spent: float = 0.0
     validation: float = np.inf
     policy: ScoredPolicy | None = None
+    _own: Lineage | None = None
+    _taken: int = 0  # training episodes of the generations so far
 
     def run(self, program: Program) -> None:
         """Search, then choose."""
+        self.begin(program)
+        self.advance()
+        self.choose()
+
+    def begin(self, program: Program) -> None:
+        """Get ready to search for the numbers of a program; `Program.first` is searched for now."""
         drawn = self.search.stream(self.number)
         self.seed = int(drawn.generate_state(1)[0])
         generator = np.random.default_rng(drawn)
-        whole = self.search.settings.evaluations / self.search.settings.restarts
         found = None
         if program.first is not None:
-            found = self._evolve(program.first, program.first.start(generator, None), WARM_SHARE * whole, generator)[0]
-        finalists = self._evolve(program, program.start(generator, found), whole, generator)
-        policies = [self.search.policy(program, values) for values in finalists]
+            first = self._lineage(program.first, None, generator)
+            self._evolve(first, WARM_SHARE * self.search.budget)
+            found = first.finalists[0]
+        self._own = self._lineage(program, found, generator)
+
+    def advance(self, share: float = 1.0) -> None:
+        """Search on, until such a share of the budget is spent or the candidates hardly differ any more."""
+        assert self._own is not None
+        self._evolve(self._own, share * self.search.budget)
+
+    @property
+    def middle(self) -> ScoredPolicy:
+        """The policy around which the search is by now."""
+        assert self._own is not None
+        return self.search.policy(self._own.program, self._own.evolution.mean)
+
+    def choose(self) -> None:
+        """The safe one that is best on the validation episodes, of means of generations and the best candidates."""
+        assert self._own is not None
+        policies = [self.search.policy(self._own.program, values) for values in self._own.finalists]
         cost = self.search.trials.cost(policies, self.search.validation).mean(axis=1)
         order = np.argsort(cost, kind="stable").tolist()
         best = next((place for place in order if self.search.is_safe(policies[place])), None)
@@ -118,31 +185,27 @@ class Restart:
             told = self.search.trials.value(self.validation)
             self.curve[-1]["validation_objective"] = told if np.isfinite(told) else None
 
-    def _evolve(
-        self, program: Program, start: np.ndarray, until: float, generator: np.random.Generator
-    ) -> list[np.ndarray]:
-        """Generations until so many evaluations of the restart are spent; the mean and the best candidates."""
-        settings = self.search.settings
-        evolution = Evolution(program.numbers, start, settings.population, int(generator.integers(2**31)))
-        best: list[tuple[float, np.ndarray]] = []
-        means: list[np.ndarray] = []
-        while True:  # at least one generation
-            candidates = evolution.ask()
-            policies = [self.search.policy(program, values) for values in candidates]
-            chosen = self.search.episodes(len(self.curve))
+    def _lineage(self, program: Program, found: np.ndarray | None, generator: np.random.Generator) -> Lineage:
+        start = program.start(generator, found)
+        population = self.search.settings.population
+        return Lineage(program, Evolution(program.numbers, start, population, int(generator.integers(2**31))))
+
+    def _evolve(self, lineage: Lineage, until: float) -> None:
+        """Generations until so many evaluations of the restart are spent; at least one in all."""
+        while not lineage.means or (self.spent < until and not lineage.evolution.is_over):
+            candidates = lineage.evolution.ask()
+            policies = [self.search.policy(lineage.program, values) for values in candidates]
+            chosen = self.search.episodes(self._taken, self.spent)
+            self._taken += len(chosen)
             raced = self.search.trials.race(policies, [self.search.train[i] for i in chosen])
-            evolution.tell(raced.rank)
-            self.spent += raced.spent
+            lineage.evolution.tell(raced.rank)
+            self.spent += raced.spent * len(chosen) / min(self.search.settings.episodes, len(self.search.train))
             reference = float(self.search.reference[chosen].mean())
             # Generations have other episodes each: what counts is how far a candidate is from the reference on them.
             gain = (raced.cost - reference) / max(abs(reference), 1e-12)
             whole = np.flatnonzero(~raced.given_up)
-            best = sorted([*best, *((float(gain[i]), candidates[i]) for i in whole)], key=lambda each: each[0])
-            best = best[:FINALISTS]
-            self._record(raced, reference, best[0][0] if best else np.inf)
-            means = [*means[-MEANS * SPACING + 1 :], evolution.mean]
-            if self.spent >= until or evolution.is_over:
-                return [*means[::-SPACING], *(values for _, values in best)]
+            lineage.add([(float(gain[i]), candidates[i]) for i in whole])
+            self._record(raced, reference, lineage.best[0][0] if lineage.best else np.inf)
 
     def _record(self, raced: Raced, reference: float, gain: float) -> None:
         trials = self.search.trials

@@ -1,7 +1,8 @@
 """Candidates in closed loop: all of a generation on the same episodes, on all threads, those that fall behind given up.
 
 A cost is the measure, negative where higher values are better. Results do not depend on the number of threads: an
-episode's result depends on its policy alone, and each has its own place in the table.
+episode's result depends on its policy alone, and each has its own place in the table. For the same reason what is known
+is not run again (`known`): a structure that was compared, raced and asked whether it is safe ran each episode once.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from clearsched.parallel import Spread, executor
 from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance, Outcome
+from clearsched.search.known import Known
 
 BEHIND = 0.003
 """Share of the cost by which a candidate may lag behind the middle of its generation without being given up."""
 
 COST, END, SCALE, WATCHED = range(4)
 """Rows of `Trials.outcomes`."""
+
+ROWS = 4
 
 CHUNK = 4
 """Episodes that a thread runs before it takes others."""
@@ -52,6 +56,7 @@ class Trials:
         self.instance, self.measure = instance, measure
         self._spread = Spread(pool, _run, (instance, measure))
         self._compiled = False
+        self._known = Known(ROWS)
 
     def cost(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
         """float64[policies, episodes]; inf for what could not be run: a score that is not finite, and so on."""
@@ -63,22 +68,35 @@ class Trials:
         The cost; when the last job ended, s; how long a job stays, s; and the most of the measures with a limit, each
         over its limit, 0 where the problem has none.
         """
-        answer = np.full((4, len(policies), len(episodes)), np.inf)
-        tasks = [
-            (number, slice(begin, min(begin + CHUNK, len(episodes))))
-            for number in range(len(policies))
-            for begin in range(0, len(episodes), CHUNK)
+        places = self._known.places(episodes)
+        found = [self._known.of(policy) for policy in policies]
+        todo = [
+            (number, [column for column, place in enumerate(places) if place not in known])
+            for number, known in enumerate(found)
         ]
-
-        if tasks and not self._compiled:
-            number, part = tasks[0]  # compiles the loop, which threads could not do at once
-            answer[:, number, part] = _run((self.instance, self.measure), (policies[number], episodes[part]))
-            self._compiled = True
-            tasks = tasks[1:]
-        found = self._spread.map((policies[number], episodes[part]) for number, part in tasks)
-        for (number, part), values in zip(tasks, found, strict=True):
-            answer[:, number, part] = values
+        tasks = [
+            (number, columns[begin : begin + CHUNK])
+            for number, columns in todo
+            for begin in range(0, len(columns), CHUNK)
+        ]
+        for (number, columns), values in zip(tasks, self._run(policies, episodes, tasks), strict=True):
+            found[number].update(zip((places[column] for column in columns), values.T, strict=True))
+        answer = np.full((ROWS, len(policies), len(episodes)), np.inf)
+        for number, known in enumerate(found):
+            for column, place in enumerate(places):
+                answer[:, number, column] = known[place]
         return answer
+
+    def _run(
+        self, policies: Sequence[Policy], episodes: Sequence[Episode], tasks: Sequence[tuple[int, list[int]]]
+    ) -> Iterator[np.ndarray]:
+        """float64[4, n] for each task: a policy's number, and those of its n episodes."""
+        given = [(policies[number], [episodes[column] for column in columns]) for number, columns in tasks]
+        if given and not self._compiled:
+            # The first compiles the loop, which threads could not do at once.
+            yield _run((self.instance, self.measure), given.pop(0))
+            self._compiled = True
+        yield from self._spread.map(given)
 
     def race(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> Raced:
         """All on a quarter of the episodes; the rest of them for those that do not fall behind the better half."""

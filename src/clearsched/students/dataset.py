@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.decisions.choices import PER_ROW, Choices, join, take
-from clearsched.decisions.reader import count_decisions, evenly, read_choices
+from clearsched.decisions.reader import count_decisions, evenly, read_all
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Choice
 from clearsched.problems.problem import Problem
@@ -53,7 +53,8 @@ def read_dataset(path: Path, problem: Problem, split: str, most: int, budget: in
     """
     count = count_decisions(path, problem, problem.choices[0].name, split) if budget else 0
     share = budget / count if count > budget else 1.0
-    read = {choice.form: read_choices(path, problem, choice.name, split, share) for choice in problem.choices}
+    found = read_all(path, problem, [choice.name for choice in problem.choices], split, share)
+    read = {choice.form: found[choice.name] for choice in problem.choices}
     if not len(read["rank"].chosen):
         raise ClearschedError(f"{path}: no decision of the {split} episodes to learn from; log more of them")
     return Dataset(read["rank"], read.get("level"), most, tuple(problem.choices))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
@@ -31,6 +32,9 @@ from clearsched.students.refining import refine
 from clearsched.students.seeds import best_of_seeds, seeded
 from clearsched.students.sizes import resized, sizes_of
 from clearsched.students.task import Task
+
+if TYPE_CHECKING:
+    from clearsched.decisions.experts import Expert
 
 TRIAL_EPISODES = 32
 """Training episodes on which the variants of a fit are compared in closed loop, at most; streams are joined."""
@@ -63,14 +67,20 @@ def fit_one(
     by: str = "",
 ) -> Path:
     """See `clearsched.students.fit`."""
-    from clearsched.decisions.experts import load_expert  # it brings torch
-
     problem = find_problem(params.problem)
     instance = problem.open(trace, workloads)
     check_log(decisions, problem, instance, workloads)
     of_params(params.students, problem)  # so that a broken patch is told before the fit
-    expert = load_expert(problem, teacher, tuned)
-    task = task_of(params, kind, instance, decisions, others)
+    inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
+    if Path(teacher).is_file():
+        inputs["teacher"] = teacher
+    inputs |= {path.stem: path for path in others}
+    on = {"guard"} if params.students.guard.heuristic else set()
+    settings = params.students.model_dump(mode="json", include={kind, *SHARED, *on})
+    with ThreadPoolExecutor(1) as pool:  # a large log is digested while it is read
+        origin = pool.submit(provenance, settings, inputs)
+        task = task_of(params, kind, instance, decisions, others)
+    expert, name = _expert(params, kind, teacher, tuned, decisions)
     train = instance.split("train")
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
     visits = out_dir / f"{kind}_visits"
@@ -80,20 +90,25 @@ def fit_one(
     seeds = 1 if size else params.students.seeds  # of a size that was asked for, one of many
     fit = partial(fit_size, task, expert=expert, episodes=later, visits=visits, by=by, seeds=seeds)
     student = picked(task, sizes, fit)
-    inputs: dict[str, str | Path] = {"trace": trace, "workloads": workloads, "decisions": decisions}
-    if Path(teacher).is_file():
-        inputs["teacher"] = teacher
-    inputs |= {path.stem: path for path in others}
-    on = {"guard"} if params.students.guard.heuristic else set()
-    settings = params.students.model_dump(mode="json", include={kind, *SHARED, *on})
-    origin = provenance(settings, inputs) | {"expert": expert.name}
-    student = replace(student, evidence={**student.evidence, "provenance": origin})
+    student = replace(student, evidence={**student.evidence, "provenance": origin.result() | {"expert": name}})
     with kept_if_refused(out_dir / f"{kind}_unpatched", kind):
         student = laid_on(params.students, student, instance)
     student = guarded(params.students.guard, student, instance, tuned, partial(_tell, task))
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"
+
+
+def _expert(
+    params: Any, kind: str, teacher: str | Path, tuned: Path | None, decisions: Path
+) -> tuple[Expert | None, str]:
+    """Who answers where the student goes, and the name; None where it goes nowhere: then the log's expert is told."""
+    if not (params.students.dagger_rounds and STUDENTS[kind].imitates):
+        return None, read_metadata(decisions)["expert"]
+    from clearsched.decisions.experts import load_expert  # it brings torch
+
+    expert = load_expert(find_problem(params.problem), teacher, tuned)
+    return expert, expert.name
 
 
 def picked(task: Task, sizes: Sequence[int | None], fit: Callable[[int | None], Fitted]) -> ScoredPolicy:

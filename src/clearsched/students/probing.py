@@ -2,7 +2,8 @@
 
 The whole check takes seconds, and what a lock needs comes once in a hundred episodes: a few of them let it pass. So the
 part of the whole check on which a policy strayed is asked of all that come after it (counterexample-guided, as in
-A. Solar-Lezama, Program synthesis by sketching, 2008).
+A. Solar-Lezama, Program synthesis by sketching, 2008), and first of all the one episode that told: what is unsafe in
+the same way is refused after that episode alone.
 """
 
 from __future__ import annotations
@@ -28,23 +29,28 @@ class Probes:
             few: of the short one, to begin with.
         """
         self._runs, self._baseline, self._episodes = runs, baseline, episodes
-        self._whole, self._short = Check(runs, baseline, episodes), [Check(runs, baseline, few)]
-        self._known: set[int] = set()
+        self._whole, self._few = Check(runs, baseline, episodes), Check(runs, baseline, few)
+        self._told: list[Check] = []  # of single episodes
+        self._parts: dict[int, Check] = {}  # of the rest of their parts, by where the part begins
 
     def verdict(self, policy: Policy) -> Verdict:
         """By the whole check; where the policy strays, that part of it joins the short one."""
         verdict = self._whole.verdict(policy)
         begin = (verdict.episodes - 1) // PART * PART
-        if verdict.strays and begin not in self._known:
-            self._known.add(begin)
-            self._short.append(Check(self._runs, self._baseline, self._episodes[begin : begin + PART]))
+        if verdict.strays and begin not in self._parts:
+            part = list(self._episodes[begin : begin + PART])
+            single = [Check(self._runs, self._baseline, [episode]) for episode in part]
+            place = next(place for place, check in enumerate(single) if not check.is_safe(policy))
+            self._told.append(single[place])
+            self._parts[begin] = Check(self._runs, self._baseline, part[:place] + part[place + 1 :])
         return verdict
 
     @property
     def known(self) -> int:
         """How many parts of the whole check joined the short one."""
-        return len(self._known)
+        return len(self._parts)
 
     def is_safe(self, policy: Policy) -> bool:
-        """By the short check."""
-        return all(check.is_safe(policy) for check in reversed(self._short))
+        """By the short check: the latest episode that told first."""
+        checks = [*reversed(self._told), *reversed(self._parts.values()), self._few]
+        return all(check.is_safe(policy) for check in checks)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
 from clearsched.students.probing import Probes
 from clearsched.students.repairing import repaired
-from clearsched.students.restructuring import Around, conditions_on, restructured, shape_of
+from clearsched.students.restructuring import Around, Heats, conditions_on, halved, restructured, shape_of
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
@@ -29,11 +30,23 @@ from clearsched.students.tidying import tidied
 WORTH = 0.0002
 """Share of the mean cost that a structure with its numbers must save."""
 
+AGAIN = 3
+"""So often a step is made at most."""
+
 STUCK = 3
 """So many structures get their numbers where none is better as it stands."""
 
 LEVELS = 2
 """So many other trees or caps of those that were fitted for the level get their numbers in the first round."""
+
+LEVEL_HEATS: Heats = ((1 / 4, 2 * LEVELS),)
+"""Of these trees and caps: more are left than are wanted, since some may not be safe."""
+
+COMPETE = (1 / 8, 1 / 4, 1 / 2)
+"""After such a share of its budget for numbers the better half of several structures goes on."""
+
+COMPARED = 1 / 4
+"""Share of the training episodes on which structures are compared whose numbers are not found yet."""
 
 
 class Steps:
@@ -65,23 +78,45 @@ class Steps:
         if task.level is not None and task.dataset.level is not None:
             self._level_rows = task.dataset.level.features[task.dataset.level.starts[:-1]]
             self._columns[task.level.name] = Columns(self._level_rows)
+        self._few = train[: max(1, round(COMPARED * len(train)))]
         self._probes, self.are_held = probes, True
 
     def of(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student and what each step made of it."""
         found = [student]
-        if self._settings.rounds and self._probes is not None and self._probes.verdict(student).strays:
-            repair = repaired(student, self._around, self._is_safe)
-            if repair is None:
-                self.are_held = False
-            else:
-                found.append(repair)
+        if self._settings.rounds and self._strays(student):
+            repairs = self._until_safe(partial(self._repaired, student))
+            self.are_held = bool(repairs)
+            found += repairs or []
         for number in range(self._settings.rounds):
-            steps = self._round(found[-1], number)
+            steps = self._until_safe(partial(self._tidied_round, found[-1], number))
             if steps is None:
                 break
-            found += [*steps[:-1], *map(self._tidied, steps[-1:])]
+            found += steps
         return found
+
+    def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:
+        """What comes of a step, made again where the whole check finds what the short one let pass.
+
+        The next time the short one knows, and what ran is known too: only what follows from another answer is run.
+        """
+        for _ in range(AGAIN):
+            found = step()
+            if not (found and self.are_held and self._strays(found[-1])):
+                break
+        return found
+
+    def _repaired(self, student: ScoredPolicy) -> list[ScoredPolicy]:
+        repair = repaired(student, self._around, self._is_safe)
+        return [] if repair is None else [repair]
+
+    def _strays(self, policy: ScoredPolicy) -> bool:
+        return self._probes is not None and self._probes.verdict(policy).strays
+
+    def _tidied_round(self, student: ScoredPolicy, number: int) -> list[ScoredPolicy] | None:
+        """What a round makes of a student, the last of it without what changes nothing."""
+        steps = self._round(student, number)
+        return None if steps is None else [*steps[:-1], *map(self._tidied, steps[-1:])]
 
     def _round(self, student: ScoredPolicy, number: int) -> list[ScoredPolicy] | None:
         """What a round makes of a student: other numbers, later in another structure; None: there is none.
@@ -91,7 +126,8 @@ class Steps:
         alone = self._settings.structures == 1
         if number == 0:
             others = self._with_other_levels(student)
-            return self._best(student, [student, *(self._cheapest(others, LEVELS) if alone else others)], 0)
+            count = LEVELS if alone else len(others)
+            return self._best(student, [student, *(self._cheapest(others, count) if others else [])], 0)
         structures = self._restructured(student, self._settings.structures)
         if structures and alone:
             return [*structures, *self._renumbered(structures[0], str(number))]
@@ -100,13 +136,12 @@ class Steps:
         return self._best(student, structures, number) if structures else None
 
     def _best(self, student: ScoredPolicy, structures: list[ScoredPolicy], number: int) -> list[ScoredPolicy]:
-        """The best of several structures, each with its numbers, if it is better than the student; none: it is not.
+        """The best of several structures, with numbers of its own, if it is better than the student; none: it is not.
 
         A further condition is worth little at a threshold that was guessed. Structures of a round that found nothing
         better are left aside by the next one.
         """
-        tuned = [self._renumbered(each, f"{number}.{place}") for place, each in enumerate(structures)]
-        found = [student, *structures, *(each for steps in tuned for each in steps)]
+        found = [student, *self._competed(structures, number)]
         costs = self._runs.cost(found, [*self._train, *self._choosing]).mean(axis=1)
         best = int(costs.argmin())
         if costs[best] < costs[0] - WORTH * abs(costs[0]):
@@ -114,6 +149,28 @@ class Steps:
             return [found[best]]
         self._tried |= set(map(shape_of, structures)) if number else set()
         return []
+
+    def _competed(self, structures: list[ScoredPolicy], number: int) -> list[ScoredPolicy]:
+        """The structures that are left of several while their numbers are searched, as they stand and with those.
+
+        Successive halving of the budget: most are told apart by the numbers that a part of it finds. What a structure
+        is searched with does not depend on the others, so that it need not run again where these change.
+        """
+        left = [(each, self._search(each, f"{number} {shape_of(each)}")) for each in structures]
+        for share in COMPETE:
+            if len(left) == 1:
+                break
+            costs = []
+            for structure, restart in left:
+                if restart is not None:
+                    restart.advance(share)
+                stands = [structure] if restart is None else [structure, restart.middle]
+                costs.append(self._runs.cost(stands, self._few).mean(axis=1).min())
+            stays = np.sort(np.argsort(costs, kind="stable")[: (len(left) + 1) // 2]).tolist()
+            for place, (_, restart) in enumerate(left):
+                self.spent += restart.spent if restart is not None and place not in stays else 0.0
+            left = [left[place] for place in stays]
+        return [policy for structure, restart in left for policy in (structure, *self._chosen(restart))]
 
     def _with_other_levels(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student with all else that was fitted for its level: with its numbers it may be worth more."""
@@ -125,14 +182,13 @@ class Steps:
         ]
         shapes = {shape_of(policy): policy for policy in others}
         shapes.pop(shape_of(student), None)
-        return [policy for policy in shapes.values() if self._is_safe(policy)]
+        return list(shapes.values())
 
     def _cheapest(self, policies: list[ScoredPolicy], count: int) -> list[ScoredPolicy]:
-        """The best of some policies on the training episodes, the best first."""
-        if not policies:
-            return []
-        costs = self._runs.cost(policies, self._train).mean(axis=1)
-        return [policies[place] for place in np.argsort(costs, kind="stable").tolist()[:count]]
+        """The best safe ones of some policies on training episodes, the best first."""
+        left, means = halved(policies, self._runs.cost, self._few, LEVEL_HEATS)
+        order = (left[place] for place in np.argsort(means, kind="stable").tolist())
+        return list(islice(filter(self._is_safe, order), count))
 
     def _tidied(self, student: ScoredPolicy) -> ScoredPolicy:
         """The student without what changes nothing; the rules of its candidates are numbered anew."""
@@ -172,9 +228,13 @@ class Steps:
 
     def _renumbered(self, student: ScoredPolicy, name: str) -> list[ScoredPolicy]:
         """The student with better numbers; none where it has no numbers, or where nothing safe was found."""
+        return self._chosen(self._search(student, name))
+
+    def _search(self, student: ScoredPolicy, name: str) -> Restart | None:
+        """A search for better numbers of a student, ready to go; None where it has no numbers."""
         program = Refinement(student, self._columns)
         if not program.numbers:
-            return []
+            return None
         search = Search(
             f"refine {self._task.name} {name}",
             _policy,
@@ -185,9 +245,18 @@ class Steps:
             self._runs.cost([student], self._train)[0],
             self._task.seed,
             is_safe=self._is_safe,
+            grows=True,
         )
         restart = Restart(search, 0)
-        restart.run(program)
+        restart.begin(program)
+        return restart
+
+    def _chosen(self, restart: Restart | None) -> list[ScoredPolicy]:
+        """What a search finds in the rest of its budget; nothing where nothing safe was found."""
+        if restart is None:
+            return []
+        restart.advance()
+        restart.choose()
         self.spent += restart.spent
         return [restart.policy] if restart.policy is not None else []
 

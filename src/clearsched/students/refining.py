@@ -63,7 +63,8 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
     single = len(instance.split("train"))
     episodes = max(1, settings.episodes * (len(train) + len(unseen)) // single)
     settings = settings.model_copy(update={"episodes": episodes})
-    choosing = [*validation, *instance.joined(validation, JOINED), *unseen]
+    longer = instance.joined(validation, JOINED)
+    choosing = [*validation, *(longer if len(longer) < len(validation) else []), *unseen]
     spent = 0.0
     with trials(instance, task.bench.measure, threads) as runs:
         probes = _probes(task.bench, runs)

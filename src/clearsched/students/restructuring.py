@@ -32,14 +32,18 @@ QUANTILES = (0.2, 0.5, 0.8)
 SCREEN, SCREENED = 1 / 384, 192
 """After such a share of the training episodes, single ones, so many options go on to the heats on joined ones."""
 
-Heats = tuple[tuple[float, int], ...]
+Heats = Sequence[tuple[float, int]]
 """After such a share of the episodes so many options go on; the last of them run all."""
 
 HEATS: Heats = ((1 / 96, 48), (1 / 24, 12), (1 / 6, 3))
 """Of the options for one of the two choices."""
 
-SHAPES = 3
-"""Options of the last heat for each structure that is wanted: some have the same shape."""
+SHAPES = 2
+"""Options of every heat for each structure that is wanted of several, at least: some have the same shape."""
+
+ROUGHLY = 1 / 3
+"""Share of the training episodes that tell which structures are the nearest, where several are wanted: these are judged
+once they have their numbers."""
 
 GAIN = 0.0005
 """Share of the mean cost that a further rule or condition must save."""
@@ -86,8 +90,9 @@ def restructured(
             worse, since their numbers are searched before they are judged.
         tried: shapes that are left out.
     """
-    own = around.costs([student], around.train)[0].mean()
-    options, means = _compared(student, around, own, count + len(tried))
+    judged = around.train[: max(1, round(ROUGHLY * len(around.train)))] if count > 1 else around.train
+    own = around.costs([student], judged)[0].mean()
+    options, means = _compared(student, around, judged, own, count, tried)
     if not options:
         return []
     more = [_size(option) - _size(student) for option in options]
@@ -103,7 +108,14 @@ def restructured(
     return list(shapes.values())
 
 
-def _compared(student: ScoredPolicy, around: Around, own: float, count: int) -> tuple[list[ScoredPolicy], np.ndarray]:
+def _compared(
+    student: ScoredPolicy,
+    around: Around,
+    judged: Sequence[Episode],
+    own: float,
+    count: int,
+    tried: Collection[str],
+) -> tuple[list[ScoredPolicy], np.ndarray]:
     """The best options of each choice, and the best of two choices at once; float64[options]: their mean costs.
 
     What is better for the rules mostly is so with another limit too: two steps for the price of one round.
@@ -111,14 +123,21 @@ def _compared(student: ScoredPolicy, around: Around, own: float, count: int) -> 
     Args:
         student: whose structure changes.
         around: what they are compared by.
-        own: mean cost of the student.
+        judged: the episodes of the last comparison, the first of the training episodes.
+        own: mean cost of the student on them.
         count: options wanted, at least.
+        tried: shapes that are left out.
     """
     found: list[ScoredPolicy] = []
     means = np.empty(0)
     better: list[list[ScoredPolicy]] = []
+    heats = HEATS if count == 1 else [(share, max(most, SHAPES * count)) for share, most in HEATS]
+    heats = [(share * len(around.train) / len(judged), most) for share, most in heats]
     for options in options_of(student, around).values():
-        left, costs = halved(screened(options, around.costs, around.single), around.costs, around.train, count)
+        new = [option for option in options if shape_of(option) not in tried] if tried else options
+        if not new:
+            continue
+        left, costs = halved(screened(new, around.costs, around.single), around.costs, judged, heats)
         order = np.argsort(costs, kind="stable").tolist()
         better.append([left[place] for place in order if costs[place] < own])
         found, means = found + left, np.append(means, costs)
@@ -128,7 +147,7 @@ def _compared(student: ScoredPolicy, around: Around, own: float, count: int) -> 
             replace(first, scorers={**first.scorers, level: second.scorers[level]})
             for first, second in zip(*better, strict=False)
         ][:count]
-        found, means = found + both, np.append(means, around.costs(both, around.train).mean(axis=1))
+        found, means = found + both, np.append(means, around.costs(both, judged).mean(axis=1))
     return found, means
 
 
@@ -180,21 +199,26 @@ def screened(options: Sequence[ScoredPolicy], costs: Costs, single: Sequence[Epi
     """The options that are the best on a few single episodes, in their order: most of a thousand are plainly worse."""
     if len(options) <= SCREENED:
         return options
+    return [options[place] for place in sorted(cheapest(options, costs, single)[:SCREENED])]
+
+
+def cheapest(options: Sequence[ScoredPolicy], costs: Costs, single: Sequence[Episode]) -> list[int]:
+    """The places of the options, those first that cost the least on a few single episodes."""
     means = costs(options, single[: max(1, round(SCREEN * len(single)))]).mean(axis=1)
-    return [options[place] for place in np.sort(np.argsort(means, kind="stable")[:SCREENED]).tolist()]
+    return np.argsort(means, kind="stable").tolist()
 
 
 def halved(
-    options: Sequence[ScoredPolicy], costs: Costs, train: Sequence[Episode], count: int = 1, heats: Heats = HEATS
+    options: Sequence[ScoredPolicy], costs: Costs, train: Sequence[Episode], heats: Heats = HEATS
 ) -> tuple[list[ScoredPolicy], np.ndarray]:
-    """The options, `count` at least of some shapes, that are left after all heats, and float64[options]: mean costs."""
+    """The options that are left after all heats, in their order, and float64[options]: their mean costs."""
     left, done = list(options), np.empty((len(options), 0))
     for share, most in heats:
-        episodes, kept = max(1, round(share * len(train))), max(most, SHAPES * count if count > 1 else 0)
-        if episodes >= len(train) or len(left) <= kept:
+        episodes = max(1, round(share * len(train)))
+        if episodes >= len(train) or len(left) <= most:
             continue
         done = np.concatenate([done, costs(left, train[done.shape[1] : episodes])], axis=1)
-        stays = np.sort(np.argsort(done.mean(axis=1), kind="stable")[:kept])
+        stays = np.sort(np.argsort(done.mean(axis=1), kind="stable")[:most])
         left, done = [left[i] for i in stays], done[stays]
     done = np.concatenate([done, costs(left, train[done.shape[1] :])], axis=1)
     return left, done.mean(axis=1)

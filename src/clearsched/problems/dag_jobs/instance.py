@@ -78,8 +78,12 @@ class DagJobsInstance:
         return episode.seed
 
     def joined(self, episodes: Sequence[Workload], count: int) -> list[Workload]:
-        """Streams after one another, a mean gap between them; batches, and a stream that is left over, as they are."""
-        if not streams.are_streams(episodes):
+        """Streams after one another, a mean gap between them; batches, and a stream that is left over, as they are.
+
+        Fewer than `count`, or none, where a stream has many jobs itself (`streams.LONG`).
+        """
+        count = min(count, streams.short_of_long(episodes))
+        if count == 1 or not streams.are_streams(episodes):
             return list(episodes)
         return [streams.join(episodes[begin : begin + count]) for begin in range(0, len(episodes), count)]
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
+
+LONG = 160
+"""Jobs of a stream that shows how a policy goes on: four of the default's 40, which are joined for that."""
+
+
+def short_of_long(streams: Sequence[Workload]) -> int:
+    """How many streams like these, rounded up, have `LONG` jobs together; 1 of those that have as many themselves."""
+    return math.ceil(LONG * len(streams) / max(sum(len(stream.profile) for stream in streams), 1))
 
 
 def are_streams(episodes: Sequence[Workload]) -> bool:

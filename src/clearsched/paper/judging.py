@@ -1,7 +1,7 @@
 """The table of claims: what the papers say beside what the figures' CSVs say, judged by one rule.
 
-The rule (`judge`), with the interval of our number over test episodes; where its policy has several training seeds, with
-all that this one and the one over training seeds and episodes hold, so that a verdict stands on both levels:
+The rule (`judge`), with the interval of our number over test episodes; where its policy has several training seeds,
+with the span of this one and the one over training seeds and episodes, so that a verdict stands on both levels:
 
 * `not comparable`: nothing here measures the same quantity, or our number or its interval is not there;
 * `no verdict`: the scale is smoke, whose episodes say nothing;
@@ -70,7 +70,7 @@ class Ours(NamedTuple):
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """What it is judged by: all that the interval over episodes and that over both levels hold, if there are two."""
+        """What it is judged by: the span of the interval over episodes and of that over both levels, if any."""
         if self.low is None or self.high is None or self.seeds_low is None or self.seeds_high is None:
             return self.low, self.high
         return min(self.low, self.seeds_low), max(self.high, self.seeds_high)
@@ -154,7 +154,7 @@ def _markdown(params: Params, rows: list[list[object]]) -> str:
     lines = [
         "# What the papers claim, and what came of it here",
         "",
-        f"Scale {params.paper.scale}, seed {params.seed}. A verdict has to hold by both intervals, where there are two. "
+        f"Scale {params.paper.scale}, seed {params.seed}. A verdict holds by both intervals, where there are two. "
         "Written by `snakemake paper`; the rule stands in docs/paper.md.",
         "",
         "| " + " | ".join(head) + " |",

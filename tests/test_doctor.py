@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from clearsched import doctor
 from clearsched.cli import app
-from clearsched.doctor import caches, costs, machine, packages, place
+from clearsched.doctor import caches, costs, machine, packages, paper_costs, place
 from clearsched.doctor.findings import Finding
 from clearsched.params import defaults, parse, read_scenarios, read_yaml
 
@@ -210,6 +210,18 @@ def test_recorded_runs_are_foretold_as_closely_as_is_said() -> None:
         (params,) = read_scenarios(layers, {}, "test").values()
         foretold = costs.of_run(params, table["loop_s"]).cpu_s[record["stage"]]
         assert 1 / table["within"] < foretold / record["cpu_s"] < table["within"], record
+
+
+def test_the_papers_cost_more_with_more_training_seeds() -> None:
+    table, params = costs.table(), defaults()
+    seeds = {n: params.paper.model_copy(update={"training_seeds": n}) for n in (1, 3)}
+    one, three = (
+        paper_costs.of_paper(params.model_copy(update={"paper": paper}), table["loop_s"]).cpu_s
+        for paper in seeds.values()
+    )
+    assert three["students"] > 2 * one["students"] and three["teacher"] > 3 * one["teacher"], "taken, with one seed"
+    assert three["heuristics"] == one["heuristics"]
+    assert sum(three.values()) < 2 * 8 * 3600, "a night on two cores"
 
 
 def test_costs_follow_the_work_the_machine_and_the_cores() -> None:

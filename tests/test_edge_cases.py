@@ -16,8 +16,9 @@ from clearsched.edge_cases.case import Case
 from clearsched.edge_cases.cases import NORMAL, cases_of, cases_run, changes_trace, params_of
 from clearsched.edge_cases.text import render
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.comparison import Bootstrap, compare
+from clearsched.evaluation.comparison import compare
 from clearsched.evaluation.rollouts import Rollout
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.files import write_json
 from clearsched.params import Params, parse, read_scenarios, read_yaml
 from clearsched.problems import PROBLEMS, find_problem

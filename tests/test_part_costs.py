@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from clearsched.decisions.parts import PARTS
-from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.part_costs import LEVEL, Hybrid, objective_of, part_costs
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.comparison import Bootstrap
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.evaluation.until import LEAST, STEP, Ran, roll_out_until, stops
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Measure

@@ -3,7 +3,7 @@
 
 from clearsched.paper.bases import network_seeds
 from clearsched.paper.experiments import EXPERIMENTS, groups_run
-from clearsched.paper.kinds import PAPER_FIGURES
+from clearsched.paper.kinds import PAPER_FIGURES, figures_drawn
 from clearsched.paper.kinds import inputs_of as paper_inputs_of
 from clearsched.paper.published import figures_claimed
 from clearsched.paper.sharing import files_of as paper_files_of
@@ -79,7 +79,11 @@ for PAPER_GROUP, PAPER_NAMES in groups_run(PAPER_SCALE).items():
             students=paper_students if EXPERIMENTS[PAPER_NAMES[0]].students else [],
             code=code_of("paper_episodes"),
         output:
-            [f"<results>/paper/{name}/{file}" for name in PAPER_NAMES for file in ("workloads.parquet", "jobs.parquet", "seeds.parquet")],
+            [
+                f"<results>/paper/{name}/{file}"
+                for name in PAPER_NAMES
+                for file in ("workloads.parquet", "jobs.parquet", "seeds.parquet")
+            ],
         log:
             f"<logs>/paper_episodes_{PAPER_GROUP}.log",
         benchmark:
@@ -196,29 +200,37 @@ rule paper_optimum:
         " {params.searched:q} {params.students:q} --out {output:q} > {log:q} 2>&1"
 
 
-for PAPER_FIGURE, PAPER_ENTRY in PAPER_FIGURES.items():
+# At the scale smoke a process for all figures of the same runs: most draw faster than a process starts.
+for PAPER_FIRST, PAPER_NAMES in figures_drawn(PAPER_SCALE).items():
 
     rule:
         name:
-            f"paper_figure_{PAPER_FIGURE}"
+            f"paper_figure_{PAPER_FIRST}"
         input:
             params=PAPER_PARAMS,
-            results=[f"results/{file}" for file in paper_inputs_of(PAPER_ENTRY, PAPER_SCALE, PAPER_NETWORKS)],
-            code=code_of(f"paper_figure_{PAPER_FIGURE}"),
-        output:
-            svg=report(
-                f"results/paper/{PAPER_FIGURE}.svg",
-                caption="../report/paper.rst",
-                category="Papers",
-                labels={"figure": PAPER_FIGURE.replace("_", " ")},
+            results=sorted(
+                {
+                    f"results/{file}"
+                    for name in PAPER_NAMES
+                    for file in paper_inputs_of(PAPER_FIGURES[name], PAPER_SCALE, PAPER_NETWORKS)
+                }
             ),
-            png=f"results/paper/{PAPER_FIGURE}.png",
-            csv=f"results/paper/{PAPER_FIGURE}.csv",
-            caption=f"results/paper/{PAPER_FIGURE}.txt",
+            code=sorted({path for name in PAPER_NAMES for path in code_of(f"paper_figure_{name}")}),
+        output:
+            [
+                report(
+                    f"results/paper/{name}.svg",
+                    caption="../report/paper.rst",
+                    category="Papers",
+                    labels={"figure": name.replace("_", " ")},
+                )
+                for name in PAPER_NAMES
+            ],
+            [f"results/paper/{name}.{kind}" for name in PAPER_NAMES for kind in ("png", "csv", "txt")],
         log:
-            f"results/paper/logs/{PAPER_FIGURE}.log",
+            f"results/paper/logs/{PAPER_FIRST}.log",
         benchmark:
-            f"results/paper/benchmarks/{PAPER_FIGURE}.tsv"
+            f"results/paper/benchmarks/{PAPER_FIRST}.tsv"
         group:
             "paper"
         threads: 1
@@ -226,13 +238,13 @@ for PAPER_FIGURE, PAPER_ENTRY in PAPER_FIGURES.items():
             mem_mb=1000,
             runtime=10,
         params:
-            figure=PAPER_FIGURE,
-            caption=f"{PAPER_ENTRY.caption} Scale {PAPER_SCALE}.",
-            folder=lambda wildcards, output: Path(output.svg).parent,
+            figures=PAPER_NAMES,
+            caption="\n\n".join(f"{PAPER_FIGURES[name].caption} Scale {PAPER_SCALE}." for name in PAPER_NAMES),
+            folder=lambda wildcards, output: Path(output[0]).parent,
         message:
-            "figure {params.figure} of the papers"
+            "{params.figures} of the papers"
         shell:
-            "clearsched paper figure {params.figure} --params {input.params:q} --results results"
+            "clearsched paper figure {params.figures:q} --params {input.params:q} --results results"
             " --out {params.folder:q} > {log:q} 2>&1"
 
 

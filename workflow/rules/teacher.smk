@@ -1,7 +1,6 @@
 # The graph network: a clone of the best policy known, improved by policy gradient; a job a training seed.
 
 
-
 def seeds_of(params, file):
     """A file of each training seed of a scenario; what is shipped or published has been chosen already."""
     seeds = range(params.teacher.seeds if params.teacher.source == "train" else 1)

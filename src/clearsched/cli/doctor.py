@@ -15,12 +15,13 @@ def doctor(
         "params.yaml"
     ),
     results: Annotated[Path, typer.Option("--results", help="The folder below which results go.")] = Path("results"),
+    paper: Annotated[bool, typer.Option("--paper", help="Also what all figures of the papers would cost.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
 ) -> None:
     """What is wrong with this machine, and what a run will cost on it, a line each. Exit code 1: there is a problem."""
     from clearsched import doctor as room
 
-    found = room.examine(params, results)
+    found = room.examine(params, results, paper)
     if as_json:
         print_json(room.as_json(found))
     else:

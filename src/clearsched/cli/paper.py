@@ -37,7 +37,7 @@ def figures() -> None:
 
 @app.command()
 def figure(
-    name: Annotated[str, typer.Argument(help="The figure: `clearsched paper figures` lists them.")],
+    names: Annotated[list[str], typer.Argument(help="The figures: `clearsched paper figures` lists them.")],
     params: Annotated[
         Path | None, typer.Option("--params", help="Params file of a base of the figures; default: params.yaml.")
     ] = None,
@@ -45,11 +45,11 @@ def figure(
     results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
     out: OutFolder = Path("results/paper"),
 ) -> None:
-    """Draw one figure of the papers from what was run."""
+    """Draw figures of the papers from what was run."""
     from clearsched import paper
     from clearsched.paper.drawing import params_for
 
-    for path in paper.figure(params_for(params, scale), name, results, out):
+    for path in (path for name in names for path in paper.figure(params_for(params, scale), name, results, out)):
         typer.echo(path)
 
 

@@ -8,7 +8,7 @@ is not counted (tasks of a job, executors) makes a run cost up to `within` times
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,32 +107,43 @@ def of_run(params: Params, loop: float | None = None, compiled: bool = True) -> 
         compiled: whether compiled code is there already.
     """
     recorded = table()
-    slower = (loop_s() if loop is None else loop) / recorded["loop_s"]
-    work, rates = work_of(params), recorded["stages"]
-    cpu_s = {
-        stage: slower * (rates[stage]["fixed_s"] * done.rules + rates[stage]["per_job_s"] * done.jobs)
-        for stage, done in work.items()
-    }
-    threads = {stage: done.threads for stage, done in work.items()}
+    loop = loop_s() if loop is None else loop
+    cpu_s, threads, _, within = cost_of(work_of(params), loop)
     if not compiled:
-        cpu_s["compiling"], threads["compiling"] = slower * recorded["compile_s"], 1
+        cpu_s["compiling"], threads["compiling"] = loop / recorded["loop_s"] * recorded["compile_s"], 1
     students, decisions = params.students, params.decisions
     logged = decisions.episodes + decisions.held_out
     logged += len(students.names) * students.dagger_rounds * students.dagger_episodes
     disk_mb = recorded["disk"]["fixed_mb"] + recorded["disk"]["per_job_mb"] * logged * params.workload.jobs
-    return Cost(cpu_s, threads, disk_mb, recorded["within"])
+    return Cost(cpu_s, threads, disk_mb, within)
+
+
+def cost_of(work: Mapping[str, Work], loop: float | None = None) -> Cost:
+    """The time that stages cost by the recorded rates; room on disk is not told. `loop` as in `of_run`."""
+    recorded = table()
+    slower, rates = (loop_s() if loop is None else loop) / recorded["loop_s"], recorded["stages"]
+    cpu_s = {
+        stage: slower * (rates[stage]["fixed_s"] * done.rules + rates[stage]["per_job_s"] * done.jobs)
+        for stage, done in work.items()
+    }
+    return Cost(cpu_s, {stage: done.threads for stage, done in work.items()}, 0.0, recorded["within"])
 
 
 def told(cost: Cost, cores: float) -> list[Finding]:
     """A line of the time, with the stages that take most of it, and one of the room on disk."""
+    room = f"about {cost.disk_mb:.0f} MB of results ({cost.disk_mb / cost.within:.0f} to "
+    room += f"{cost.disk_mb * cost.within:.0f}), memory up to 2 GB"
+    return [time_told("a run's time", cost, cores), Finding("a run's room", "ok", room)]
+
+
+def time_told(what: str, cost: Cost, cores: float) -> Finding:
+    """A line of the time, with the stages that take most of it."""
     wall_s, total_s = cost.wall_s(cores), sum(cost.cpu_s.values())
     most = sorted(cost.cpu_s.items(), key=lambda item: -item[1])[:3]
     shares = ", ".join(f"{stage} {_lasts(seconds)}" for stage, seconds in most)
     span = f"{_lasts(wall_s / cost.within)} to {_lasts(wall_s * cost.within)}"
-    time_told = f"about {_lasts(wall_s)} on {cores:g} free cores ({span}), CPU time {_lasts(total_s)}: {shares}"
-    room = f"about {cost.disk_mb:.0f} MB of results ({cost.disk_mb / cost.within:.0f} to "
-    room += f"{cost.disk_mb * cost.within:.0f}), memory up to 2 GB"
-    return [Finding("a run's time", "ok", time_told), Finding("a run's room", "ok", room)]
+    line = f"about {_lasts(wall_s)} on {cores:g} free cores ({span}), CPU time {_lasts(total_s)}: {shares}"
+    return Finding(what, "ok", line)
 
 
 def _lasts(seconds: float) -> str:

@@ -14,7 +14,7 @@ from clearsched import schemas
 from clearsched.edge_cases import TABLE
 from clearsched.edge_cases.case import Case
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.comparison import Bootstrap
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.files import provenance, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Measure

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from clearsched.edge_cases.case import Case, Row, order_of
-from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
 from clearsched.evaluation.significance import direction_of
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.evaluation.verdicts import Verdict, verdicts_on
 from clearsched.evaluation.worst import stray_lines
 from clearsched.layout import decimals, layout, with_unit

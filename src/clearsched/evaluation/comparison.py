@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,22 +16,13 @@ from clearsched.evaluation.policies import format_settings
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.seeds import SeedRuns, over_seeds
 from clearsched.evaluation.significance import p_values
-from clearsched.evaluation.statistics import Interval, bootstrap_mean, generator, paired_difference
+from clearsched.evaluation.statistics import Bootstrap, Interval, bootstrap_mean, generator, paired_difference
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem, told_measures
 from clearsched.schemas import COMPARISON
 from clearsched.search.safety import worst_ratio
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Bootstrap:
-    """How intervals are drawn: seed of the resamples, confidence level, number of resamples."""
-
-    seed: int = 0
-    confidence: float = 0.95
-    resamples: int = 9999
 
 
 def compare(

@@ -14,8 +14,8 @@ import numpy as np
 
 from clearsched.decisions.ordering import places
 from clearsched.decisions.parts import PARTS
-from clearsched.evaluation.comparison import Bootstrap, difference_of
-from clearsched.evaluation.statistics import Interval
+from clearsched.evaluation.comparison import difference_of
+from clearsched.evaluation.statistics import Bootstrap, Interval
 from clearsched.problems.declarations import Choice
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import NONE, Answers, Episode, Instance, level_of

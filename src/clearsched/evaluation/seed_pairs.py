@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.crossed import crossed_difference
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import SeedRuns
-from clearsched.evaluation.statistics import generator
+from clearsched.evaluation.statistics import Bootstrap, generator
 from clearsched.layout import layout
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem

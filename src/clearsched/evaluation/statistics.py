@@ -25,6 +25,15 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are drawn: seed of the resamples, confidence level, number of resamples."""
+
+    seed: int = 0
+    confidence: float = 0.95
+    resamples: int = 9999
+
+
+@dataclass(frozen=True)
 class Interval:
     """A mean with its bootstrap confidence interval, in the unit of the values.
 

@@ -8,10 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from clearsched.decisions.parts import WHOLE
-from clearsched.evaluation.comparison import Bootstrap, difference_interval, difference_of
+from clearsched.evaluation.comparison import difference_interval, difference_of
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.significance import direction, p_values, told_p
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.effects_text import effect_lines
 from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seed_pairs import pair_lines
 from clearsched.evaluation.seeds import Summary
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.evaluation.students import student_lines
 from clearsched.evaluation.verdicts import Verdict
 from clearsched.evaluation.worst import stray_lines, worst_lines

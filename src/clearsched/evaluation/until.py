@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearsched.evaluation.comparison import Bootstrap, difference_of, find
+from clearsched.evaluation.comparison import difference_of, find
 from clearsched.evaluation.rollouts import Rollout, roll_out
 from clearsched.evaluation.seeds import LEARNED
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance, Problem
 

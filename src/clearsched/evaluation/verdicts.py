@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearsched.evaluation.comparison import Bootstrap, difference_of
+from clearsched.evaluation.comparison import difference_of
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.seeds import LEARNED, SeedRuns, over_seeds
 from clearsched.evaluation.significance import direction, p_values, told_p
-from clearsched.evaluation.statistics import Interval
+from clearsched.evaluation.statistics import Bootstrap, Interval
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem
 

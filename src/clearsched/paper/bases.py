@@ -74,7 +74,9 @@ COMMON_SMOKE: dict[str, Any] = {
         "limit_tree": {"leaves": 4},
         "dagger_rounds": 0,
         "dagger_episodes": 2,
-        "pareto": {"kinds": ["pruned_tree", "rule_list"], "sizes": [2, 8]},
+        "pareto": {"kinds": ["pruned_tree", "rule_list"], "sizes": [4]},
+        # A process each: the others are fitted by tests of their own.
+        "names": list(defaults(PROBLEM).students.names),
     },
     "evaluation": {"bootstrap": 999},
     "edge_cases": {"episodes": 4},
@@ -189,7 +191,7 @@ BASES = Registry(
                 {
                     "workload": {"jobs": 16, "bursty": {"burst_s": 20.0, "calm_s": 60.0}},
                     **_shipped("default"),
-                    "students": {"switch": {"thresholds": 1}},
+                    "students": {"names": [*defaults(PROBLEM).students.names, "switch"], "switch": {"thresholds": 1}},
                 },
             ),
             seeds=False,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.comparison import Bootstrap
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.figures import style, subject
 from clearsched.files import write_text
 from clearsched.paper.bases import PROBLEM, SCALES, network_seeds

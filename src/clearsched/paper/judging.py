@@ -1,7 +1,7 @@
 """The table of claims: what the papers say beside what the figures' CSVs say, judged by one rule.
 
-The rule (`judge`), with the interval of our number over training seeds and test episodes where its policy has several
-seeds, else over test episodes:
+The rule (`judge`), with the interval of our number over test episodes; where its policy has several training seeds,
+with the span of this one and the one over training seeds and episodes, so that a verdict stands on both levels:
 
 * `not comparable`: nothing here measures the same quantity, or our number or its interval is not there;
 * `no verdict`: the scale is smoke, whose episodes say nothing;
@@ -70,8 +70,10 @@ class Ours(NamedTuple):
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """The interval that it is judged by: over both levels where there are several training seeds."""
-        return (self.low, self.high) if self.seeds_low is None else (self.seeds_low, self.seeds_high)
+        """What it is judged by: the span of the interval over episodes and of that over both levels, if any."""
+        if self.low is None or self.high is None or self.seeds_low is None or self.seeds_high is None:
+            return self.low, self.high
+        return min(self.low, self.seeds_low), max(self.high, self.seeds_high)
 
 
 def judge(claim: Claim, ours: Ours | None, scale: str) -> str:
@@ -119,7 +121,8 @@ def find(claim: Claim, figures_dir: Path) -> Ours | None:
 
 def judge_all(params: Params, figures_dir: Path, out_dir: Path) -> str:
     """Write `claims.md` and `claims.csv` to `out_dir`; the table."""
-    scale, rows = params.paper.scale, []
+    scale = params.paper.scale
+    rows: list[list[object]] = []
     for claim in CLAIMS.values():
         ours = find(claim, Path(figures_dir))
         verdict = judge(claim, ours, scale)
@@ -127,7 +130,7 @@ def judge_all(params: Params, figures_dir: Path, out_dir: Path) -> str:
         if verdict == NOT_COMPARABLE and not why:
             why = "not measured in this run" if ours is None else "measured without an interval"
         told = Ours(math.nan, None, None, "") if ours is None else ours
-        numbers = [None if ours is None else told.value, told.low, told.high, *told[4:], told.policy]
+        numbers: list[object] = [None if ours is None else told.value, told.low, told.high, *told[4:], told.policy]
         published = None if math.isnan(claim.published) else claim.published
         rows.append(
             [claim.label, claim.paper, claim.source, claim.setting, published, claim.unit, *numbers, verdict, why]
@@ -144,16 +147,15 @@ def _markdown(params: Params, rows: list[list[object]]) -> str:
         "paper",
         "published",
         f"ours ({100 * params.evaluation.confidence:g} % interval over episodes)",
-        "mean over training seeds (interval over seeds and episodes)",
+        "mean over training seeds (interval over seeds and episodes); - : one seed, or nothing to train",
         "policy",
         "verdict",
     )
     lines = [
         "# What the papers claim, and what came of it here",
         "",
-        f"Scale {params.paper.scale}, seed {params.seed}. Verdicts go by the interval over training seeds and episodes "
-        "where there are several seeds, else by that over episodes. Written by `snakemake paper`; the rule stands in "
-        "docs/paper.md.",
+        f"Scale {params.paper.scale}, seed {params.seed}. A verdict holds by both intervals, where there are two. "
+        "Written by `snakemake paper`; the rule stands in docs/paper.md.",
         "",
         "| " + " | ".join(head) + " |",
         "|" + "---|" * len(head),
@@ -163,7 +165,7 @@ def _markdown(params: Params, rows: list[list[object]]) -> str:
         ours = "" if value is None else _told(value, unit)
         if low is not None and high is not None:
             ours += f" ({low:.4g} to {high:.4g})"
-        again = f"{_told(both[0], unit)} ({both[1]:.4g} to {both[2]:.4g}), {seeds} seeds" if seeds else "one seed"
+        again = f"{_told(both[0], unit)} ({both[1]:.4g} to {both[2]:.4g}), {seeds} seeds" if seeds else "-"
         again = again if ours else ""
         judged = f"{verdict}: {why}" if why else verdict
         lines.append(f"| {claim} | {paper}, {source}: {setting} | {said} | {ours} | {again} | {policy} | {judged} |")

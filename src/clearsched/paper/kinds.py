@@ -253,6 +253,18 @@ def experiments_of(figure: PaperFigure, scale: str) -> list[str]:
     return names_run(figure.experiments, scale)
 
 
+def figures_drawn(scale: str) -> dict[str, list[str]]:
+    """What is drawn in one process at a scale: figures by the first of them.
+
+    At the scale smoke, where a process takes longer to start than to draw, all that are made from the same runs.
+    """
+    found: dict[object, list[str]] = {}
+    for figure in PAPER_FIGURES.values():
+        bases = frozenset(EXPERIMENTS[name].base for name in experiments_of(figure, scale))
+        found.setdefault((bases, figure.files) if scale == "smoke" else figure.name, []).append(figure.name)
+    return {names[0]: names for names in found.values()}
+
+
 def jobs_file(experiment: str, scale: str) -> str:
     """Where an experiment's jobs lie, below results/; what its training seeds came to lies beside them."""
     return f"{scenario_name(scale, EXPERIMENTS[experiment].base)}/paper/{experiment}/jobs.parquet"

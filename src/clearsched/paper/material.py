@@ -13,9 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.crossed import crossed_difference, crossed_interval, crossed_ratio
-from clearsched.evaluation.statistics import Interval, bootstrap_mean, bootstrap_ratio, generator, paired_difference
+from clearsched.evaluation.statistics import (
+    Bootstrap,
+    Interval,
+    bootstrap_mean,
+    bootstrap_ratio,
+    generator,
+    paired_difference,
+)
 from clearsched.figures.style import Subject
 from clearsched.paper.bases import scenario_name
 from clearsched.paper.kinds import PaperFigure, experiments_of, jobs_file, seeds_file
@@ -237,6 +243,7 @@ def row(panel: str, policy: str, kind: str, x: Any, told: Interval | float) -> l
     if not isinstance(told, Interval):
         return [panel, policy, kind, x, float(told), *[None] * 6]
     ends = [end if np.isfinite(end) else None for end in (told.low, told.high)]
-    both = told.both if isinstance(told, Levels) else None
-    seeds = [None] * 4 if both is None else [told.seeds, both.mean, both.low, both.high]
+    seeds: list[Any] = [None] * 4
+    if isinstance(told, Levels) and told.both is not None:
+        seeds = [told.seeds, told.both.mean, told.both.low, told.both.high]
     return [panel, policy, kind, x, told.mean, *ends, *seeds]

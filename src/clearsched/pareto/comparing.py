@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.comparison import Bootstrap
 from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.policies import load_policy
 from clearsched.evaluation.rollouts import roll_out
+from clearsched.evaluation.statistics import Bootstrap
 from clearsched.evaluation.students import faithful_in, student_row
 from clearsched.files import provenance, read_json, write_text
 from clearsched.pareto import figure, text

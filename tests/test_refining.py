@@ -397,6 +397,43 @@ def test_the_episode_that_told_is_asked_first() -> None:
     assert probes.verdict(bad).strays  # type: ignore[arg-type]
     asked.clear()
     assert not probes.is_safe(bad) and asked == [20]  # type: ignore[arg-type]
+    assert not probes.keeps(bad, 1) and probes.keeps(bad, 0) and asked == [20, 20]  # type: ignore[arg-type]
+
+
+def test_a_step_is_made_again_with_what_the_whole_check_told(seen: Choices) -> None:
+    """The first that comes of it strays, the second does not; what never ends safely is not taken."""
+    task = task_of(seen)
+    bad, good = student_of(MOST_WORK), student_of(LEAST_WORK)
+    probes: Any = SimpleNamespace(
+        verdict=lambda policy: SimpleNamespace(strays=policy is bad), is_safe=lambda policy: True, known=0
+    )
+    with trials(task.bench.instance, task.bench.measure) as runs:
+        steps = Steps(task, RefineParams(), runs, task.bench.train, task.bench.validation, probes)
+        coming = iter([[good, bad], [good], [bad]])
+        assert steps._until_safe(lambda: next(coming)) == [good]
+        assert steps._until_safe(lambda: [bad]) == []
+        assert steps._until_safe(lambda: None) is None
+        steps.are_held = False
+        assert steps._until_safe(lambda: [bad]) == [bad]
+
+
+def test_a_search_keeps_to_what_it_is_held_to(seen: Choices) -> None:
+    """What strays counts as given up: no such candidate comes to the end."""
+    task = task_of(seen)
+    student = student_of(RuleList((Rule((Condition(WORK, True, 0.5),), 1.0), Rule((), 0.0)), NAMES))
+    program = Refinement(student, {name: Columns(seen.features) for name in ("stage", "limit")})
+    narrow = lambda policy: policy.scorers["stage"].rules[0].conditions[0].threshold < 1.0  # noqa: E731
+    fill = lambda program, values: program.filled(values)  # noqa: E731
+    with trials(task.bench.instance, task.bench.measure) as runs:
+        reference = runs.cost([student], task.bench.train)[0]
+        episodes = task.bench.train, task.bench.validation
+        restart = Restart(
+            Search("x", fill, RefineParams(evaluations=60), runs, *episodes, reference, 1, keeps=narrow, grows=True), 0
+        )
+        restart.run(program)
+    assert restart._own is not None and restart._own.best
+    assert all(narrow(program.filled(values)) for _, values in restart._own.best)
+    assert restart.spent >= 60 and sum(row["given_up"] for row in restart.curve) > 0
 
 
 def around(task: Task) -> Around:

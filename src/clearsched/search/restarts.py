@@ -60,6 +60,8 @@ class Search:
         seed: of all random numbers.
         tell: called with each row of the curve.
         is_safe: what a restart may choose; it has nothing where no finalist is.
+        keeps: what is ranked with those that were given up if it does not: asked of every candidate that was not, so
+            that a search does not end where nothing is safe.
         grows: whether generations have `EARLY` of the episodes until `UNTIL` of the budget is spent: at first
             candidates are far apart, and more generations are worth more than what tells them apart surely.
     """
@@ -74,6 +76,7 @@ class Search:
     seed: int
     tell: Callable[[dict[str, Any]], None] = lambda row: None
     is_safe: Callable[[ScoredPolicy], bool] = lambda policy: True
+    keeps: Callable[[ScoredPolicy], bool] = lambda policy: True
     grows: bool = False
 
     def stream(self, restart: int) -> np.random.SeedSequence:
@@ -198,6 +201,8 @@ class Restart:
             chosen = self.search.episodes(self._taken, self.spent)
             self._taken += len(chosen)
             raced = self.search.trials.race(policies, [self.search.train[i] for i in chosen])
+            stays = [self.search.keeps(policies[i]) for i in np.flatnonzero(~raced.given_up).tolist()]
+            raced.given_up[~raced.given_up] = ~np.array(stays, bool)
             lineage.evolution.tell(raced.rank)
             self.spent += raced.spent * len(chosen) / min(self.search.settings.episodes, len(self.search.train))
             reference = float(self.search.reference[chosen].mean())

@@ -15,6 +15,9 @@ from clearsched.problems.problem import Episode
 from clearsched.search.safety import PART, Check, Verdict
 from clearsched.search.trials import Trials
 
+LATEST = 3
+"""So many of the episodes that told are asked of every candidate of a search."""
+
 
 class Probes:
     """A whole check of policies next to a baseline, and a short one."""
@@ -49,6 +52,10 @@ class Probes:
     def known(self) -> int:
         """How many parts of the whole check joined the short one."""
         return len(self._parts)
+
+    def keeps(self, policy: Policy, known: int) -> bool:
+        """By the latest of the first `known` episodes that told: a hundredth of the whole check."""
+        return all(check.is_safe(policy) for check in reversed(self._told[:known][-LATEST:]))
 
     def is_safe(self, policy: Policy) -> bool:
         """By the short check: the latest episode that told first."""

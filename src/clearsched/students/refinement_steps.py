@@ -30,8 +30,8 @@ from clearsched.students.tidying import tidied
 WORTH = 0.0002
 """Share of the mean cost that a structure with its numbers must save."""
 
-AGAIN = 3
-"""So often a step is made at most."""
+AGAIN = 8
+"""So often a step is made at most; what is never safe is not taken."""
 
 STUCK = 3
 """So many structures get their numbers where none is better as it stands."""
@@ -80,6 +80,7 @@ class Steps:
             self._columns[task.level.name] = Columns(self._level_rows)
         self._few = train[: max(1, round(COMPARED * len(train)))]
         self._probes, self.are_held = probes, True
+        self._known = 0  # episodes that had told somebody apart when the round began
 
     def of(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student and what each step made of it."""
@@ -89,6 +90,7 @@ class Steps:
             self.are_held = bool(repairs)
             found += repairs or []
         for number in range(self._settings.rounds):
+            self._known = self._probes.known if self._probes is not None else 0
             steps = self._until_safe(partial(self._tidied_round, found[-1], number))
             if steps is None:
                 break
@@ -103,8 +105,8 @@ class Steps:
         for _ in range(AGAIN):
             found = step()
             if not (found and self.are_held and self._strays(found[-1])):
-                break
-        return found
+                return found
+        return []
 
     def _repaired(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         repair = repaired(student, self._around, self._is_safe)
@@ -202,6 +204,10 @@ class Steps:
     def _is_safe(self, policy: ScoredPolicy) -> bool:
         return self._probes is None or not self.are_held or self._probes.is_safe(policy)
 
+    def _keeps(self, policy: ScoredPolicy) -> bool:
+        """Whether it does not stray where others did before this round: made again, a search is to go the same way."""
+        return self._probes is None or not self.are_held or self._probes.keeps(policy, self._known)
+
     @cached_property
     def _around(self) -> Around:
         """What structures next to a student are compared by."""
@@ -245,6 +251,7 @@ class Steps:
             self._runs.cost([student], self._train)[0],
             self._task.seed,
             is_safe=self._is_safe,
+            keeps=self._keeps,
             grows=True,
         )
         restart = Restart(search, 0)

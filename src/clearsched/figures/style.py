@@ -44,7 +44,12 @@ PALETTE = (
 KIND_FILLS: dict[str, Any] = {"heuristic": "none", "searched": "left", "teacher": "full", "student": "bottom"}
 """How much of its marker a kind of policy fills."""
 
-KIND_DASHES: dict[str, Any] = {"heuristic": (0, (4, 1.5)), "searched": (0, (6, 1, 1, 1)), "teacher": "-", "student": "-"}
+KIND_DASHES: dict[str, Any] = {
+    "heuristic": (0, (4, 1.5)),
+    "searched": (0, (6, 1, 1, 1)),
+    "teacher": "-",
+    "student": "-",
+}
 
 WIDTH_IN = 8.0
 """Width of every figure, inches: the width of a page of the report, so that fonts have one size in all of them."""

@@ -6,10 +6,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+WRITTEN = ("--out", "--times")
+"""How the options begin that name what a command writes."""
+
 
 def can_run(words: Sequence[str]) -> bool:
     """Whether the files of results that a command reads are there."""
-    given = words[:-1] if words[0] == "cp" else [word for before, word in pairwise(words) if before[:5] != "--out"]
+    given = (
+        words[:-1] if words[0] == "cp" else [word for before, word in pairwise(words) if not before.startswith(WRITTEN)]
+    )
     return all(Path(word).exists() for word in given if word.startswith("results/"))
 
 

@@ -87,6 +87,12 @@ def in_each(*files):
     return [f"results/{name}/{file}" for name in SCENARIOS for file in files]
 
 
+def seeds_of(params, file):
+    """A file of each training seed of a scenario; what is shipped or published has been chosen already."""
+    seeds = range(params.teacher.seeds if params.teacher.source == "train" else 1)
+    return [f"results/{params.scenario}/teacher/seeds/{seed}/{file}" for seed in seeds]
+
+
 def settings_of(stage):
     """The stage's settings, one each, so that Snakemake's reason for a rerun names the setting that changed."""
     if not MANY:

@@ -1,12 +1,5 @@
 # The graph network: a clone of the best policy known, improved by policy gradient; a job a training seed.
 
-
-def seeds_of(params, file):
-    """A file of each training seed of a scenario; what is shipped or published has been chosen already."""
-    seeds = range(params.teacher.seeds if params.teacher.source == "train" else 1)
-    return [f"results/{params.scenario}/teacher/seeds/{seed}/{file}" for seed in seeds]
-
-
 SEED_WEIGHTS, SEED_SETTINGS, SEED_CURVES = (
     {name: seeds_of(params, file) for name, params in SCENARIOS.items()}
     for file in ("teacher.safetensors", "teacher.json", "learning_curve.parquet")

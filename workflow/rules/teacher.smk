@@ -20,10 +20,10 @@ rule teacher_train:
         weights="<results>/teacher/seeds/{training_seed}/teacher.safetensors",
         settings="<results>/teacher/seeds/{training_seed}/teacher.json",
         learning_curve="<results>/teacher/seeds/{training_seed}/learning_curve.parquet",
-        # Timings: they differ from run to run, so they stand apart from what DVC holds equal to the byte.
-        times="<benchmarks>/teacher_train_{training_seed}_times.parquet",
     log:
-        "<logs>/teacher_train_{training_seed}.log",
+        told="<logs>/teacher_train_{training_seed}.log",
+        # They differ from run to run and are no result: DVC does not keep them, and without them nothing is to be done.
+        times="<benchmarks>/teacher_train_{training_seed}_times.parquet",
     benchmark:
         "<benchmarks>/teacher_train_{training_seed}.tsv"
     group:
@@ -40,7 +40,7 @@ rule teacher_train:
     shell:
         "clearsched teacher train --params {input.params:q} --trace {input.trace:q} --workloads {input.workloads:q}"
         " --tuned {input.tuned:q} {params.searched:q} --training-seed {wildcards.training_seed}"
-        " --times {output.times:q} --out {params.folder:q} > {log:q} 2>&1"
+        " --times {log.times:q} --out {params.folder:q} > {log.told:q} 2>&1"
 
 
 rule teacher_choose:

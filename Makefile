@@ -91,10 +91,12 @@ slurm: install  ## the tiny workflow on a Slurm of this machine (root, Debian's 
 	@snakemake --workflow-profile workflow/profiles/slurm --configfile tests/config/tiny.yaml; code=$$?; \
 		engines/slurm/cluster.sh down; exit $$code
 
-.PHONY: test-engines
-test-engines: install-dev  ## tests on a real Slurm of this machine, which is installed first (root, Debian's packages)
+.PHONY: install-engines test-engines
+install-engines: install-dev
 	@engines/slurm/cluster.sh install
 	@$(PIP_INSTALL) '.[dask,slurm]'
+
+test-engines: $(VENV)/.installed-dev  ## tests on a real Slurm of this machine (root, Debian's packages): make install-engines first
 	@pytest -m engine $$(grep -l mark.engine tests/*.py)
 
 .PHONY: fuzz kill

@@ -1,6 +1,6 @@
 """A Slurm on this machine for a test, by engines/slurm/cluster.sh; where there can be none, the test is skipped.
 
-Nothing is installed here: Slurm is there, or it is not; `make test-engines` installs it first.
+Nothing is installed here: Slurm is there, or it is not; `make install-engines` installs it.
 """
 
 from __future__ import annotations

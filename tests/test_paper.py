@@ -6,6 +6,8 @@ import csv
 import io
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -55,6 +57,7 @@ from clearsched.registry import load
 from clearsched.schemas import FIDELITY, LEARNING_CURVE, STUDENTS_PARETO, read_table, write_table
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.teacher.times import write_times
+from planned import in_turn
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs" / "paper.md"
@@ -779,6 +782,13 @@ def test_one_figure_needs_its_own_runs_alone_and_each_once(tmp_path: Path) -> No
     assert not any("fidelity" in rule or "pareto" in rule for rule in planned)
 
 
+def commands_of(answer: subprocess.CompletedProcess[str]) -> list[list[str]]:
+    """The commands of a dry run with --printshellcmds; jobs of a group come in any order."""
+    lines = (answer.stdout + answer.stderr).splitlines()
+    told = [line.split("Shell command: ", 1)[1].split(" > ")[0] for line in lines if "Shell command: " in line]
+    return [shlex.split(line) for line in told if line != "None"]  # a target has none
+
+
 def check_all_made(made: Path) -> None:
     """All figures and claims are there, and none is a page with a reason, but for the one whose solver is optional."""
     for name in PAPER_FIGURES:
@@ -786,6 +796,25 @@ def check_all_made(made: Path) -> None:
         assert first == HEADER or (name == "decima_optimality" and not available()), f"{name}: a page in its place"
     judged = {row["verdict"] for row in read_csv(made / "claims.csv")}
     assert judged == {"no verdict", "not comparable"}
+
+
+@pytest.mark.workflow
+def test_the_rules_make_all_figures_and_claims_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the rules run at the scale smoke, without a process for each: starting one takes longer than its work."""
+    answer = snakemake(tmp_path, "--dry-run", "--printshellcmds", "--cores", "1", "paper")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    listed = sorted(commands_of(answer), key=lambda words: words[1:3] == ["paper", "claims"])  # of a whole folder
+    assert {words[0] for words in listed} == {"clearsched", "cp"}
+    monkeypatch.chdir(tmp_path)
+    for program, *words in in_turn(listed):
+        if program == "clearsched":
+            assert not app(words, prog_name="clearsched", standalone_mode=False), words
+            continue
+        *sources, folder = words
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for source in sources:
+            shutil.copy(source, folder)
+    check_all_made(tmp_path / "results" / "paper")
 
 
 @pytest.mark.workflow

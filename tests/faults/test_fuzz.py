@@ -13,7 +13,7 @@ from fuzz.mutating import SHAPES, mutate
 from fuzz.readers import READERS
 from fuzz.worker import Ended
 
-INPUTS = 8
+INPUTS = 15
 
 
 @pytest.fixture(scope="module")

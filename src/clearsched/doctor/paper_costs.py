@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clearsched.doctor.costs import Cost, Work, cost_of
+from clearsched.doctor.costs import Cost, Work, cost_of, work_of
 from clearsched.paper.bases import scenario_name, scenarios_of
 from clearsched.paper.experiments import EXPERIMENTS, params_of
 from clearsched.paper.sharing import takes
@@ -27,8 +27,6 @@ def of_paper(own: Params, loop: float | None = None) -> Cost:
 
 def _works(scenarios: dict[str, Params]) -> Iterator[tuple[str, Work]]:
     """What each base makes that it does not take from another one, and its experiments."""
-    from clearsched.doctor.costs import work_of
-
     taken = takes(scenarios)
     distilled = {scenario_name("paper", each.base) for each in EXPERIMENTS.values() if each.students}
     for name, params in scenarios.items():

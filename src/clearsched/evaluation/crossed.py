@@ -5,7 +5,9 @@ An interval over episodes alone takes a policy as it is; trained again it is ano
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from operator import sub, truediv
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +48,8 @@ def crossed_interval(
     mean = float(values.mean())
     if seeds < 2 or episodes < 2:
         return Interval(mean, float("nan"), float("nan"), float("nan"), seeds)
-    return _of_means(mean, _means([values], rng, resamples, batch), confidence, seeds)
+    (means,) = _means([values], rng, resamples, batch)
+    return _of_means(mean, means, confidence, seeds)
 
 
 def crossed_difference(
@@ -76,14 +79,7 @@ def crossed_difference(
     Raises:
         ClearschedError: no tables, not the same episodes, or a value that is not finite.
     """
-    values, others = _seeds_by_episodes(values), _seeds_by_episodes(others)
-    if values.shape[1] != others.shape[1]:
-        raise ClearschedError(f"bootstrap: {values.shape[1]} and {others.shape[1]} episodes are not the same ones")
-    mean, episodes = float(values.mean() - others.mean()), values.shape[1]
-    count = len(values) + len(others)
-    if episodes < 2 or count < 3:
-        return Interval(mean, float("nan"), float("nan"), float("nan"), count)
-    return _of_means(mean, _means([values, -others], rng, resamples, batch), confidence, count)
+    return _crossed(sub, values, others, rng, confidence, resamples, batch)
 
 
 def crossed_ratio(
@@ -98,17 +94,26 @@ def crossed_ratio(
 
     As `crossed_difference`, of the quotient of the means.
     """
+    return _crossed(truediv, values, others, rng, confidence, resamples, batch)
+
+
+def _crossed(
+    compared: Callable[[Any, Any], Any],
+    values: FloatArray,
+    others: FloatArray,
+    rng: np.random.Generator,
+    confidence: float,
+    resamples: int,
+    batch: int,
+) -> Interval:
+    """What comes of comparing the means of two policies, with the interval of what comes of it in the resamples."""
     values, others = _seeds_by_episodes(values), _seeds_by_episodes(others)
     if values.shape[1] != others.shape[1]:
         raise ClearschedError(f"bootstrap: {values.shape[1]} and {others.shape[1]} episodes are not the same ones")
-    mean, count = float(values.mean() / others.mean()), len(values) + len(others)
+    mean, count = float(compared(values.mean(), others.mean())), len(values) + len(others)
     if values.shape[1] < 2 or count < 3:
         return Interval(mean, float("nan"), float("nan"), float("nan"), count)
-    drawn = [
-        (own * episodes).sum(axis=1) / (other * episodes).sum(axis=1)
-        for (own, other), episodes in _resampled([values, others], rng, resamples, batch)
-    ]
-    return _of_means(mean, np.concatenate(drawn), confidence, count)
+    return _of_means(mean, compared(*_means([values, others], rng, resamples, batch)), confidence, count)
 
 
 def _seeds_by_episodes(values: FloatArray) -> FloatArray:
@@ -120,22 +125,17 @@ def _seeds_by_episodes(values: FloatArray) -> FloatArray:
     return values
 
 
-def _means(tables: Sequence[FloatArray], rng: np.random.Generator, resamples: int, batch: int) -> FloatArray:
-    """float64[resamples]: the sum of the tables' means, of seeds drawn for each of them and episodes for all."""
-    drawn = [(sum(rows) * episodes).sum(axis=1) for rows, episodes in _resampled(tables, rng, resamples, batch)]
-    return np.concatenate(drawn)
-
-
-def _resampled(
-    tables: Sequence[FloatArray], rng: np.random.Generator, resamples: int, batch: int
-) -> Iterator[tuple[list[FloatArray], FloatArray]]:
-    """Batches of resamples: of each table the mean over its seeds as drawn, by episode; the share of each episode."""
+def _means(tables: Sequence[FloatArray], rng: np.random.Generator, resamples: int, batch: int) -> list[FloatArray]:
+    """float64[resamples] for each table: its mean, of seeds drawn for it alone and of episodes drawn for all."""
     *of_seeds, of_episodes = rng.spawn(len(tables) + 1)
     episodes, spread = tables[0].shape[1], list(map(_stretched, tables))
+    drawn = []
     for start in range(0, resamples, batch):
         count = min(batch, resamples - start)
-        rows = [_weights(each, len(table), count) @ table for each, table in zip(of_seeds, spread, strict=True)]
-        yield rows, _weights(of_episodes, episodes, count)
+        share = _weights(of_episodes, episodes, count)
+        seeds = (_weights(each, len(table), count) for each, table in zip(of_seeds, spread, strict=True))
+        drawn.append([((own @ table) * share).sum(axis=1) for own, table in zip(seeds, spread, strict=True)])
+    return [np.concatenate(parts) for parts in zip(*drawn, strict=True)]
 
 
 def _stretched(values: FloatArray) -> FloatArray:

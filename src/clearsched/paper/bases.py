@@ -209,7 +209,7 @@ BASES = Registry(
                 {
                     "traces": {
                         "source": "alibaba-like",
-                        "alibaba_like": {"jobs": 60, "max_stages": 8, "max_tasks": 30},
+                        "alibaba_like": SMALL_INDUSTRIAL,
                     },
                     "workload": {"jobs": 10},
                     **_shipped("default"),

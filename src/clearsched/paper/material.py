@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -58,6 +58,26 @@ def levels(told: Interval, both: Interval | None, seeds: int) -> Levels:
     """An interval over episodes with that over training seeds."""
     known = both is not None and bool(np.isfinite(both.low + both.high))
     return Levels(told.mean, told.low, told.high, told.standard_error, told.count, both if known else None, seeds)
+
+
+class Comparison(NamedTuple):
+    """How the mean JCT of two policies is compared: of the policy, of its reference, and how a bootstrap draws."""
+
+    paired: Callable[..., Interval]  # of float64[episodes]
+    crossed: Callable[..., Interval]  # of float64[seeds, episodes]
+
+
+def _in_percent(difference: Callable[..., Interval]) -> Callable[..., Interval]:
+    """A difference in % of the mean of what is subtracted."""
+
+    def found(values: np.ndarray, reference: np.ndarray, *rest: Any) -> Interval:
+        return difference(values, reference, *rest).scaled(100 / float(reference.mean()))
+
+    return found
+
+
+DIFFERENCE_PERCENT = Comparison(_in_percent(paired_difference), _in_percent(crossed_difference))
+RATIO = Comparison(bootstrap_ratio, crossed_ratio)
 
 
 @dataclass(frozen=True)
@@ -121,7 +141,7 @@ class Runs:
 
     def difference(self, policy: str, reference: str) -> Levels:
         """The paired difference of the mean JCT to another policy, in % of its mean."""
-        return self._difference(policy, self, reference, (policy, reference))
+        return self._compared(DIFFERENCE_PERCENT, policy, self, reference, (policy, reference))
 
     def difference_to(self, policy: str, other: Runs, reference: str) -> Levels:
         """As `difference`, where the reference is of another base with the same test episodes.
@@ -130,11 +150,11 @@ class Runs:
             ClearschedError: the episodes are not the same.
         """
         self._check_same(policy, other, reference)
-        return self._difference(policy, other, reference, (policy, "other", reference))
+        return self._compared(DIFFERENCE_PERCENT, policy, other, reference, (policy, "other", reference))
 
     def ratio(self, policy: str, reference: str) -> Levels:
         """How many times the mean JCT of another policy its own is, with its paired intervals."""
-        return self._ratio(policy, self, reference, (policy, "to", reference))
+        return self._compared(RATIO, policy, self, reference, (policy, "to", reference))
 
     def ratio_to(self, policy: str, other: Runs, reference: str) -> Levels:
         """As `ratio`, where the reference is of another base with the same test episodes.
@@ -143,25 +163,15 @@ class Runs:
             ClearschedError: the episodes are not the same.
         """
         self._check_same(policy, other, reference)
-        return self._ratio(policy, other, reference, (policy, "ratio to", reference))
+        return self._compared(RATIO, policy, other, reference, (policy, "ratio to", reference))
 
-    def _difference(self, policy: str, other: Runs, reference: str, names: Sequence[str]) -> Levels:
-        own, theirs = self.by_episode(policy), other.by_episode(reference)
-        confidence, resamples = self.bootstrap.confidence, self.bootstrap.resamples
-        told = paired_difference(own, theirs, self._generator(*names), confidence, resamples)
+    def _compared(self, how: Comparison, policy: str, other: Runs, reference: str, names: Sequence[str]) -> Levels:
+        """A comparison with a policy on the same episodes; `names` tell its random numbers from those of others."""
+        rest = self.bootstrap.confidence, self.bootstrap.resamples
+        told = how.paired(self.by_episode(policy), other.by_episode(reference), self._generator(*names), *rest)
         seeds, others = self.by_seed(policy), other.by_seed(reference)
-        both = crossed_difference(seeds, others, self._generator(*names, "seeds"), confidence, resamples)
-        return levels(
-            told.scaled(100 / float(theirs.mean())), both.scaled(100 / float(others.mean())), _told(seeds, others)
-        )
-
-    def _ratio(self, policy: str, other: Runs, reference: str, names: Sequence[str]) -> Levels:
-        own, theirs = self.by_episode(policy), other.by_episode(reference)
-        confidence, resamples = self.bootstrap.confidence, self.bootstrap.resamples
-        told = bootstrap_ratio(own, theirs, self._generator(*names), confidence, resamples)
-        seeds, others = self.by_seed(policy), other.by_seed(reference)
-        both = crossed_ratio(seeds, others, self._generator(*names, "seeds"), confidence, resamples)
-        return levels(told, both, _told(seeds, others))
+        both = how.crossed(seeds, others, self._generator(*names, "seeds"), *rest)
+        return levels(told, both, len(seeds) if len(seeds) > 1 else len(others))
 
     def _generator(self, *names: str) -> np.random.Generator:
         return generator(self.bootstrap.seed, "paper", self.settings["experiment"], *names)
@@ -176,11 +186,6 @@ class Runs:
         found = np.zeros(len(self.by_episode(policy)))
         np.maximum.at(found, self.column(policy, "episode"), ends)
         return found
-
-
-def _told(seeds: np.ndarray, others: np.ndarray) -> int:
-    """The training seeds behind a comparison: the policy's own, or the reference's where only that has several."""
-    return len(seeds) if len(seeds) > 1 else len(others)
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from clearsched.scorers.policy import ScoredPolicy
 
 
 class Known:
-    """Rows of `trials.table_of` by policy and episode. Policies are told by what decides, episodes by being the same.
+    """Columns of `Trials.outcomes` by policy and episode.
 
-    Heuristics, networks and other policies that are no `ScoredPolicy` are not told apart, and not kept.
+    Policies are told by what decides, episodes by being the same. Heuristics, networks and other policies that are no
+    `ScoredPolicy` are not told apart, and not kept.
     """
 
-    def __init__(self, rows: int) -> None:
-        """Keep columns of so many numbers."""
-        self._rows = rows
+    def __init__(self) -> None:
+        """Nothing is known."""
         self._places: dict[int, int] = {}
         self._episodes: list[Episode] = []  # kept, so that no other one gets the identity of one that is gone
         self._found: dict[bytes, dict[int, np.ndarray]] = {}
@@ -35,7 +35,7 @@ class Known:
         return [self._places[id(episode)] for episode in episodes]
 
     def of(self, policy: Policy) -> dict[int, np.ndarray]:
-        """float64[rows] by the number of the episode: what is known of a policy, to be added to."""
+        """float64[4] by the number of the episode: what is known of a policy, to be added to."""
         key = key_of(policy)
         return {} if key is None else self._found.setdefault(key, {})
 

@@ -27,8 +27,6 @@ BEHIND = 0.003
 COST, END, SCALE, WATCHED = range(4)
 """Rows of `Trials.outcomes`."""
 
-ROWS = 4
-
 CHUNK = 4
 """Episodes that a thread runs before it takes others."""
 
@@ -56,7 +54,7 @@ class Trials:
         self.instance, self.measure = instance, measure
         self._spread = Spread(pool, _run, (instance, measure))
         self._compiled = False
-        self._known = Known(ROWS)
+        self._known = Known()
 
     def cost(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
         """float64[policies, episodes]; inf for what could not be run: a score that is not finite, and so on."""
@@ -81,7 +79,7 @@ class Trials:
         ]
         for (number, columns), values in zip(tasks, self._run(policies, episodes, tasks), strict=True):
             found[number].update(zip((places[column] for column in columns), values.T, strict=True))
-        answer = np.full((ROWS, len(policies), len(episodes)), np.inf)
+        answer = np.full((WATCHED + 1, len(policies), len(episodes)), np.inf)
         for number, known in enumerate(found):
             for column, place in enumerate(places):
                 answer[:, number, column] = known[place]

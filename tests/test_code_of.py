@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from clearsched.errors import ClearschedError
+from clearsched.files import digest_file
 from clearsched.imports import PACKAGE, closure, code_of, read_texts
+from clearsched.workflow.code import keep_code
 
 
 def package(folder: Path, **texts: str) -> Path:
@@ -85,3 +88,29 @@ def test_a_trace_is_made_of_how_durations_are_reckoned_and_not_of_how_they_are_s
     assert {room / "traces/mixing.py", room / "traces/durations.py", room / "traces/storage.py"} <= set(found)
     assert room / "heuristics.py" not in found
     assert not [path for path in found if path.is_relative_to(room / "simulator")]
+
+
+def test_a_list_of_source_files_changes_as_they_do_and_not_as_their_times(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is there is not made again after a checkout, which gives all files new times."""
+    monkeypatch.setattr("clearsched.workflow.code.PACKAGE", tmp_path)
+    monkeypatch.setattr("clearsched.workflow.code.DIGEST", digest_file)
+    files = [tmp_path / "b.py", tmp_path / "a.py"]
+    for age, file in enumerate(files, 1):
+        file.write_text(file.name)
+        os.utime(file, (1000 * age, 1000 * age))
+    listed = tmp_path / "list"
+    keep_code(listed, files)
+    assert [line.split()[1] for line in listed.read_text().splitlines()] == ["a.py", "b.py"]
+    assert listed.stat().st_mtime == 2000, "results that are newer than the code stay"
+    for file in files:
+        file.touch()
+    keep_code(listed, files)
+    assert listed.stat().st_mtime == 2000
+    files[0].write_text("other")
+    os.utime(files[0], (1, 1))
+    keep_code(listed, files)
+    assert listed.stat().st_mtime > 1e9, "an older text is a change as well"
+    keep_code(listed, files[:1])
+    assert len(listed.read_text().splitlines()) == 1

@@ -537,7 +537,10 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> list[Rule]:
             for part in (before, after)
         )
         if name[1] not in ("all", *(f"params_{stage}" for stage in BY_DEFAULT)):
-            found.append(Rule(name[1], frozenset(path for path in inputs if "/params/" not in path), outputs))
+            (listed,) = (path for path in inputs if path.startswith("results/.code/"))
+            code = {f"src/clearsched/{line.split()[1]}" for line in (folder / listed).read_text().splitlines()}
+            read = {path for path in inputs - {listed} if "/params/" not in path}
+            found.append(Rule(name[1], frozenset(read | code), outputs))
     assert {rule.name for rule in found} == EVERYTHING
     return found
 

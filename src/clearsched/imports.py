@@ -31,6 +31,7 @@ def read_texts(package: Path = PACKAGE) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in sorted(found)}
 
 
+@cache
 def dotted(path: Path, package: Path = PACKAGE) -> str:
     """The name that the module in a file of the package is imported by."""
     parts = path.relative_to(package).with_suffix("").parts

@@ -23,6 +23,7 @@ from clearsched.students.sizes import fronts
 from clearsched.teacher import files as teacher_files
 from clearsched.temporary import sweep
 from clearsched.workflow import caption, code_of_rule, figures_compared, figures_drawn, inputs_of, made_of, tables_of
+from clearsched.workflow.code import keep_code
 
 min_version("9.14")
 
@@ -51,10 +52,12 @@ PREFIX = (
 
 
 def code_of(rule):
-    """The source files that a rule runs, as its inputs, since it is to run again when one changes."""
+    """The list of the source files that a rule runs, as its input, since it is to run again when one changes."""
     # Scenarios may have other sources of jobs; all else that a rule runs is the problem's, and the same for all.
     scenarios = SCENARIOS.values() if rule == "traces_build" else [PARAMS]
-    return sorted({os.path.relpath(path) for params in scenarios for path in or_exit(code_of_rule, rule, params)})
+    listed = Path("results/.code") / f"{rule}.sha256"
+    or_exit(keep_code, listed, {path for params in scenarios for path in or_exit(code_of_rule, rule, params)})
+    return str(listed)
 
 
 def data_of(params):

@@ -16,9 +16,10 @@ rule decisions_log:
         "<logs>/decisions_log.log",
     benchmark:
         "<benchmarks>/decisions_log.tsv"
+    priority: 2
     group:
         "decisions"
-    threads: 2
+    threads: THREADS
     resources:
         mem_mb=2000,
         runtime=30,

@@ -14,9 +14,10 @@ rule heuristics_tune:
         "<logs>/heuristics_tune.log",
     benchmark:
         "<benchmarks>/heuristics_tune.tsv"
+    priority: 4
     group:
         "data"
-    threads: 2
+    threads: THREADS
     resources:
         mem_mb=1000,
         runtime=30,

@@ -30,6 +30,7 @@ for (PAPER_BASE, PAPER_STAGE), PAPER_OTHER in paper_takes(SCENARIOS).items():
             f"results/{PAPER_BASE}/logs/paper_take_{PAPER_STAGE}.log",
         benchmark:
             f"results/{PAPER_BASE}/benchmarks/paper_take_{PAPER_STAGE}.tsv"
+        priority: 5
         localrule: True
         threads: 1
         resources:
@@ -215,7 +216,7 @@ for PAPER_FIRST, PAPER_NAMES in figures_drawn(PAPER_SCALE).items():
                     for file in paper_inputs_of(PAPER_FIGURES[name], PAPER_SCALE, PAPER_NETWORKS)
                 }
             ),
-            code=sorted({path for name in PAPER_NAMES for path in code_of(f"paper_figure_{name}")}),
+            code=[code_of(f"paper_figure_{name}") for name in PAPER_NAMES],
         output:
             [
                 report(

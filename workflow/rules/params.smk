@@ -25,6 +25,8 @@ PROBLEM = find_problem(PARAMS.problem)
 PARALLEL = shlex.quote(variable(PARAMS.parallel)).replace("{", "{{").replace("}", "}}")
 shell.prefix(f"export {SWITCH}={PARALLEL}; {PREFIX}")
 MANY = len(SCENARIOS) > 1
+# At the scale smoke nothing is long enough to gain by a second thread, and much can be done at once.
+THREADS = 1 if PAPER and PARAMS.paper.scale == "smoke" else 2
 
 # A single scenario has its name in all paths; of several, the name is a wildcard.
 FOLDER = "results/{scenario}" if MANY else f"results/{PARAMS.scenario}"

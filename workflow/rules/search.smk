@@ -27,9 +27,10 @@ for FAMILY in FAMILIES:
             f"<logs>/search_run_{FAMILY}.log",
         benchmark:
             f"<benchmarks>/search_run_{FAMILY}.tsv"
+        priority: 3
         group:
             "search"
-        threads: 2
+        threads: THREADS
         resources:
             mem_mb=1000,
             runtime=60,

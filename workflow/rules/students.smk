@@ -33,9 +33,10 @@ for STUDENT in FITTED:
             f"<logs>/students_fit_{STUDENT}.log",
         benchmark:
             f"<benchmarks>/students_fit_{STUDENT}.tsv"
+        priority: 2
         group:
             f"students_{STUDENT}"
-        threads: 2
+        threads: THREADS
         resources:
             mem_mb=4000,
             runtime=60,

@@ -25,9 +25,10 @@ for FRONT, SIZE in SIZED:
             f"<logs>/students_pareto_fit_{FRONT.name}_{SIZE}.log",
         benchmark:
             f"<benchmarks>/students_pareto_fit_{FRONT.name}_{SIZE}.tsv"
+        priority: 2
         group:
             "students_pareto"
-        threads: 2
+        threads: THREADS
         resources:
             mem_mb=4000,
             runtime=60,
@@ -70,9 +71,10 @@ rule students_pareto_compare:
         "<logs>/students_pareto_compare.log",
     benchmark:
         "<benchmarks>/students_pareto_compare.tsv"
+    priority: 2
     group:
         "students_pareto_compare"
-    threads: 2
+    threads: THREADS
     resources:
         mem_mb=2000,
         runtime=30,

@@ -26,6 +26,7 @@ rule teacher_train:
         times="<benchmarks>/teacher_train_{training_seed}_times.parquet",
     benchmark:
         "<benchmarks>/teacher_train_{training_seed}.tsv"
+    priority: 1
     group:
         "training"
     threads: 1
@@ -57,6 +58,7 @@ rule teacher_choose:
         "<logs>/teacher_choose.log",
     benchmark:
         "<benchmarks>/teacher_choose.tsv"
+    priority: 1
     group:
         "decisions"
     threads: 1

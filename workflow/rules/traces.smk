@@ -14,6 +14,7 @@ rule traces_build:
         "<logs>/traces_build.log",
     benchmark:
         "<benchmarks>/traces_build.tsv"
+    priority: 5
     group:
         "data"
     threads: 1
@@ -37,6 +38,7 @@ rule traces_workloads:
         "<logs>/traces_workloads.log",
     benchmark:
         "<benchmarks>/traces_workloads.tsv"
+    priority: 5
     group:
         "data"
     threads: 1

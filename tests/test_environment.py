@@ -189,20 +189,27 @@ def test_a_level_below_what_the_job_holds_means_one_executor_more() -> None:
 # None of the candidates ---------------------------------------------------------------------------------------------
 
 
+WITH_A_LATER_JOB = toy_workload([0, 0, 500], 2, profile=[0, 1, 0])
+
+
 def test_executors_left_idle(two_jobs: Profiles) -> None:
-    """Two executors: one runs 50 + 10 ms in job 1, the other idles, although job 0 waits. At 160 none is refused."""
-    env = DagJobsEnv(two_jobs, num_executors=2, jobs=2, limit_levels=2)
-    observation, _ = env.reset(options={"workload": toy_workload([0, 0], 2)})
+    """Two executors: one runs 50 + 10 ms in job 1, the other idles, although job 0 waits. At 500 none is refused."""
+    env = DagJobsEnv(two_jobs, num_executors=2, jobs=3, limit_levels=2)
+    observation, _ = env.reset(options={"workload": WITH_A_LATER_JOB})
     none = env.settings.layout.max_candidates
-    assert (none, env.action_space.nvec.tolist()) == (2, [3, 2])
-    assert observation["action_mask"].tolist() == [1, 1, 0, 1, 1]
-    with pytest.raises(ActionError, match=r"^decision 0: row 2, none, is refused: nothing else is going to happen$"):
-        env.step((none, 0))
+    assert (none, env.action_space.nvec.tolist()) == (3, [4, 2])
+    assert observation["action_mask"].tolist() == [1, 1, 0, 1, 1, 1]
     observation, reward, *_ = env.step((1, 0))
-    assert (reward, observation["action_mask"].tolist()) == (0, [1, 0, 1, 1, 1])
+    assert (reward, observation["action_mask"].tolist()) == (0, [1, 0, 0, 1, 1, 1])
     observation, reward, *_, info = env.step((none, 1))
     assert (reward, info["time_s"]) == (-0.320, 0.160)
-    assert observation["action_mask"].tolist() == info["action_mask"].tolist() == [1, 0, 0, 1, 1]
+    assert observation["action_mask"].tolist() == [1, 0, 0, 1, 1, 1]
+    observation, reward, *_, info = env.step((none, 1))
+    assert (round(reward, 9), info["time_s"]) == (-0.340, 0.500), "the last job arrives: nobody asks again"
+    assert observation["action_mask"].tolist() == info["action_mask"].tolist() == [1, 1, 0, 0, 1, 1]
+    with pytest.raises(ActionError, match=r"^decision 3: row 3, none, is refused: these executors would stay idle for"):
+        env.step((none, 0))
+    assert not env.step((0, 0))[2]
     assert env.step((0, 0))[2]
 
 
@@ -226,19 +233,19 @@ def test_an_episode_that_forbids_idling_masks_the_row(two_jobs: Profiles) -> Non
 
 
 def test_samples_idle_where_they_may(two_jobs: Profiles) -> None:
-    env = DagJobsEnv(two_jobs, num_executors=2, jobs=2, limit_levels=1)
-    env.reset(options={"workload": toy_workload([0, 0], 2)})
+    env = DagJobsEnv(two_jobs, num_executors=2, jobs=3, limit_levels=1)
+    env.reset(options={"workload": WITH_A_LATER_JOB})
     env.step((1, 0))
     rows = [int(env.action_space.sample()[0]) for _ in range(400)]
-    assert set(rows) == {0, 2}
-    assert 140 < rows.count(2) < 260
-    envs = DagJobsVectorEnv(2, two_jobs, num_executors=2, jobs=2, limit_levels=1)
-    envs.reset(options={"workload": toy_workload([0, 0], 2)})
+    assert set(rows) == {0, 3}
+    assert 140 < rows.count(3) < 260
+    envs = DagJobsVectorEnv(2, two_jobs, num_executors=2, jobs=3, limit_levels=1)
+    envs.reset(options={"workload": WITH_A_LATER_JOB})
     envs.step(np.array([[1, 0], [0, 0]]))
     drawn = np.array([envs.action_space.sample()[:, 0] for _ in range(100)])
-    assert [set(column) for column in drawn.T.tolist()] == [{0, 2}, {0, 2}]
-    assert envs.action_masks()[:, 2].all()
-    envs.step(np.array([[2, 0], [2, 0]]))
+    assert [set(column) for column in drawn.T.tolist()] == [{0, 3}, {0, 3}]
+    assert envs.action_masks()[:, 3].all()
+    envs.step(np.array([[3, 0], [3, 0]]))
 
 
 # An episode against the simulator's own interface -------------------------------------------------------------------

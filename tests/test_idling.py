@@ -18,7 +18,7 @@ from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.simulator.state import NONE
 from clearsched.problems.problem import Answers, level_of
-from toys import micro_trace
+from toys import micro_trace, stage, toy_trace, toy_workload
 
 EXECUTORS = 10
 
@@ -136,3 +136,36 @@ def test_idling_off_makes_none_no_answer(profiles: Profiles) -> None:
     assert runs[1].decisions.tolist() == runs[2].decisions.tolist()
     assert runs[0].decisions is not None
     assert runs[0].decisions.tolist() != runs[1].decisions.tolist()
+
+
+# For good -------------------------------------------------------------------------------------------------------------
+
+OPEN, CHAIN = [stage(4)], [stage(4), stage(1, [0])]
+AGAIN = [
+    # A batch: executors of the pool are asked about again by nobody.
+    ([OPEN, OPEN], [0, 0], {}, [False]),
+    ([OPEN, OPEN], [0, 900], {}, [True]),
+    ([OPEN, OPEN], [0, 0], {"work_conserving": True}, [False, True]),  # at first nothing else is going to happen
+    ([OPEN, OPEN], [0, 0], {"offer_parked": True}, [False, True]),
+    ([OPEN, OPEN], [0, 0], {"failures_per_hour": 1.0}, [False, True]),
+    ([OPEN, OPEN], [0, 0], {}, [False, False]),
+    # Job 0 has its executors: those of its stage that become free wait in it for the stage that is going to open.
+    ([CHAIN, OPEN], [0, 0], {}, [False, True]),
+]
+
+
+@pytest.mark.parametrize(("jobs", "arrivals", "rules", "allowed"), AGAIN)
+def test_no_learned_policy_leaves_executors_idle_for_good(
+    jobs: list[list[dict]], arrivals: list[int], rules: dict[str, float], allowed: list[bool]
+) -> None:
+    """A network was 7 times fair on a batch with one giant job: it idled all but one executor at a job's last task."""
+    num_executors = 4 if jobs[0] is CHAIN else 2
+    profiles = compile_profiles(toy_trace(jobs))
+    simulation = Simulation(profiles, toy_workload(arrivals, num_executors, **rules))
+    found = []
+    for number in range(len(allowed)):
+        if number:
+            simulation.act(0, num_executors if jobs[0] is CHAIN else 1)
+        assert simulation.advance()
+        found.append(simulation.none_allowed())
+    assert found == allowed

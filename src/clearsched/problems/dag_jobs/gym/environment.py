@@ -37,7 +37,8 @@ class DagJobsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             stage that can be chosen. First the source job's, then those of the jobs with least work left; in a job by
             `stage_rank`. Rows without a candidate are 0. Of more than C candidates the first C are offered.
         action_mask: int8[R + L], 1 where a row, or a level of the limit, can be chosen. All levels always can. Row C
-            is none of the candidates: it can be chosen where something else is going to happen (docs/simulator.md §5).
+            is none of the candidates: it can be chosen where these executors may be asked about again
+            (docs/simulator.md §5).
       and with observation="graph", padded with 0, indices with -1:
         candidate_node: int64[C], the node of each row.
         nodes: float32[V, len(graph.NODE_FEATURES)], the incomplete stages of the jobs in the system.

@@ -100,7 +100,8 @@ class Simulations:
         rows, most = min(int(self.num_candidates[lane]), self.layout.max_candidates), self.layout.max_candidates
         if self.layout.idling and row == most:
             if not self._none_allowed[lane]:
-                raise ActionError(f"decision {number}: row {most}, none, is refused: nothing else is going to happen")
+                why = "these executors would stay idle for good"
+                raise ActionError(f"decision {number}: row {most}, none, is refused: {why}")
         elif not 0 <= row < rows:
             raise ActionError(f"decision {number}: row {row} is no candidate: rows 0 to {rows - 1} are")
         if not 0 <= level < self.layout.limit_levels:

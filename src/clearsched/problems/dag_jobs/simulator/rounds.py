@@ -2,10 +2,13 @@
 
 Promises of `none` are carried out when an executor finishes, without another question, so all executors can be parked
 while a stage waits. Two rules keep any policy from stopping the cluster: `none` is refused where nothing else is going
-to happen, and where the queue has run empty the executors are offered again.
+to happen, and where the queue has run empty the executors are offered again. A third keeps a learned policy from losing
+part of it: `none` is refused where nobody would ask about these executors again.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from clearsched.compiled.jit import compiled, inlined
 from clearsched.compiled.wheel import EMPTY, FAR, SLOT_MASK, next_slot, overflow_ms
@@ -110,9 +113,33 @@ def something_pending(state: State) -> bool:
 
 
 @compiled
+def asked_again(state: State) -> bool:
+    """Whether executors that the pending decision leaves idle are decided on again before the queue has run empty.
+
+    A job is going to arrive, or a stage of the job that they sit in is going to open; or a rule that is switched on
+    offers them after other events (§10), or executors fail and come back (§11).
+    """
+    scalar = state.scalar
+    if next_arrival_ms(state) != FAR or scalar[st.WORK_CONSERVING] == 1 or scalar[st.OFFER_PARKED] == 1:
+        return True
+    if state.fault[st.MEAN_LIFE_MS] < np.inf or scalar[st.OUTAGE_EXECUTORS] > 0:
+        return True
+    j = scalar[st.SOURCE_JOB]
+    if j == NONE:
+        return False
+    base, waiting = state.job[j, st.BASE], 0
+    for s in range(base, base + state.job[j, st.NUM_STAGES]):
+        waiting += state.stage[s, st.WAITING]
+    return waiting > 0
+
+
+@compiled
 def none_allowed(state: State) -> bool:
-    """Whether a learned policy may answer `none` to the pending decision."""
-    return state.scalar[st.IDLING] == 1 and something_pending(state)
+    """Whether a learned policy may answer `none` to the pending decision.
+
+    Not where executors would be idle for good, though others wait for them: no policy means that.
+    """
+    return state.scalar[st.IDLING] == 1 and something_pending(state) and asked_again(state)
 
 
 @inlined

@@ -41,3 +41,7 @@ rule all:
     input:
         RESULTS,
         PAGE,
+
+
+for LISTED, FILES in CODE.items():
+    or_exit(keep_code, Path(LISTED), FILES)

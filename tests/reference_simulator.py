@@ -296,6 +296,16 @@ class ReferenceSimulator:
         promises = self.commitments.get(self.key(), {})
         return bool(self.events) or any(destination is not None for destination in promises)
 
+    def asked_again(self) -> bool:
+        """Whether executors that are left idle now are decided on again: else a learned policy may not (§5).
+
+        Where executors may fail it is for the caller to say so: what befalls them is not known here.
+        """
+        if any(kind == "job arrives" for _, _, kind, _ in self.events) or self.work_conserving or self.offer_parked:
+            return True
+        opens = self.source is not None and any(not all(p.complete for p in s.parents) for s in self.source.stages)
+        return opens or self.outage_executors > 0
+
     def answer(self) -> Answer:
         """What the policy answers; where its `none` is refused, the first candidate with all k."""
         answer, candidates = self.policy(self), self.candidates()

@@ -74,11 +74,15 @@ def parks(**bounds: tuple[float, float]) -> ScoredPolicy:
     return replace(mine, guard=Guard("fair", when)) if bounds else mine
 
 
+IDLING = {"failures_per_hour": 1e-9}
+"""Where executors may fail a learned policy may idle in a batch too (docs/simulator.md §5); here none does fail."""
+
+
 def lock() -> tuple[DagJobsInstance, Workload]:
     """Two executors wait 20 s for a task to end, beside 30 tasks that could start; a chain of eight stages besides."""
     waits = [stage(1, fresh=20_000), stage(2, [0], fresh=300), stage(30, first_wave=200, rest_wave=200, fresh=200)]
     chain = [stage(1, [i - 1] if i else [], rest_wave=300, first_wave=300, fresh=300) for i in range(8)]
-    return DagJobsInstance(compile_profiles(toy_trace([waits, chain]), 0)), toy_workload([0, 100], 6)
+    return DagJobsInstance(compile_profiles(toy_trace([waits, chain]), 0)), toy_workload([0, 100], 6, **IDLING)
 
 
 def result(mine: Any, instance: DagJobsInstance, workload: Workload) -> EpisodeResult:

@@ -169,9 +169,10 @@ class RandomPolicy:
     It keeps what it saw and answered, so that another simulator can be asked the same.
     """
 
-    def __init__(self, seed: int, idle: float = 0.0) -> None:
+    def __init__(self, seed: int, idle: float = 0.0, may_fail: bool = False) -> None:
         self.random = random.Random(seed)
         self.idle = idle
+        self.may_fail = may_fail  # executors: they come back, and are asked about
         self.script: list[dict] = []
 
     def __call__(self, simulator: ReferenceSimulator) -> Answer:
@@ -181,7 +182,7 @@ class RandomPolicy:
         chosen: Stage = self.random.choice(candidates)
         held = simulator.held_before(chosen.job)
         limit = self.random.randint(held + 1, simulator.num_executors)
-        may_idle = simulator.something_pending()
+        may_idle = simulator.something_pending() and (self.may_fail or simulator.asked_again())
         idles = may_idle and self.random.random() < self.idle
         self.script.append(
             {
@@ -202,7 +203,7 @@ class RandomPolicy:
 def test_any_choices_run_as_in_the_reference(instance: Instance, seed: int, idle: float) -> None:
     """Step by step: the same candidates, the same counts, and after the same answers the same episode."""
     trace, workload, warmup_delay_ms = instance
-    policy = RandomPolicy(seed, idle)
+    policy = RandomPolicy(seed, idle, workload.semantics.failures_per_hour > 0)
     reference = run_reference(trace, workload, policy, warmup_delay_ms)
     profiles = compile_profiles(trace, warmup_delay_ms)
     simulation = Simulation(profiles, workload, record_tasks=True, record_decisions=True)

@@ -51,13 +51,17 @@ PREFIX = (
 )
 
 
+# The lists of source files by their place, written when all rules are read: nothing is for a run that cannot be.
+CODE = {}
+
+
 def code_of(rule):
     """The list of the source files that a rule runs, as its input, since it is to run again when one changes."""
     # Scenarios may have other sources of jobs; all else that a rule runs is the problem's, and the same for all.
     scenarios = SCENARIOS.values() if rule == "traces_build" else [PARAMS]
-    listed = Path("results/.code") / f"{rule}.sha256"
-    or_exit(keep_code, listed, {path for params in scenarios for path in or_exit(code_of_rule, rule, params)})
-    return str(listed)
+    listed = f"results/.code/{rule}.sha256"
+    CODE[listed] = {path for params in scenarios for path in or_exit(code_of_rule, rule, params)}
+    return listed
 
 
 def data_of(params):

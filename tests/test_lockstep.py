@@ -201,7 +201,7 @@ def test_answers_are_positions_among_the_candidates(spark: Profiles) -> None:
     """A heuristic that leaves executors idle; its answers, in the form of all problems, give what it gives alone."""
     policy = heuristic("local_srpt", p=0.5, m=0.5)
     episodes = drawn(spark, 5, num_executors=10, every_ms=3000)
-    lockstep, idled = Lockstep(spark, episodes), 0
+    lockstep, idled, refused = Lockstep(spark, episodes), 0, 0
     while lockstep.advance():
         graph, answers = lockstep.observe(), lockstep.ask(policy.compiled)
         stages, limits = lockstep.choices(policy.compiled)
@@ -210,9 +210,14 @@ def test_answers_are_positions_among_the_candidates(spark: Profiles) -> None:
         assert answers.level.tolist() == limits.tolist()
         low, high = graph.levels[first + answers.candidate].T
         assert np.all(idle | (answers.level >= low) & (answers.level <= high))
-        idled += (idle & graph.none_allowed).sum()  # at the end a heuristic may where a learned policy may not
-        lockstep.answer(answers)
+        if np.any(idle & ~graph.none_allowed):  # at the end, where a learned policy may not
+            with pytest.raises(ActionError, match="a learned policy may not leave executors idle here"):
+                lockstep.answer(answers)
+            refused += 1
+        idled += idle.sum()
+        lockstep.answer(answers, by_heuristic=True)
     assert idled > 20
+    assert refused > 0
     for one_result, other in zip(lockstep.results(), policy.run(DagJobsInstance(spark), episodes), strict=True):
         assert one_result.completion_ms.tolist() == other.completion_ms.tolist()
         assert one_result.num_decisions == other.num_decisions

@@ -96,7 +96,8 @@ def record(
                 lane = lanes[b]
                 yield Decision(split, first_episode + begin + lane, int(counts[lane]), times_s[b], *rows[b])
                 counts[lane] += 1
-            lockstep.answer(weighed.answers if actor is None else lockstep.ask(actor))
+            answers = weighed.answers if actor is None else lockstep.ask(actor)
+            lockstep.answer(answers, by_heuristic=actor is None)
         for lane, outcome in enumerate(lockstep.results()):
             ended(first_episode + begin + lane, outcome)
 

@@ -100,7 +100,7 @@ class Observation(Protocol):
 
     @property
     def none_allowed(self) -> np.ndarray:
-        """bool[B]: whether "none of these" is an answer now."""
+        """bool[B]: whether "none of these" is an answer that a learned policy may give now."""
 
     @property
     def levels(self) -> np.ndarray:
@@ -174,8 +174,11 @@ class Lockstep(Protocol):
     def ask(self, policy: Compiled) -> Answers:
         """What a compiled policy answers; levels are not cut to what is free at this moment."""
 
-    def answer(self, answers: Answers) -> None:
+    def answer(self, answers: Answers, *, by_heuristic: bool = False) -> None:
         """Answer all pending decisions.
+
+        `by_heuristic`: some answers may be a heuristic's, whose "none of these" is taken wherever it does not stop the
+        simulator; a learned policy's is where `Observation.none_allowed` says so.
 
         Raises:
             ActionError: an answer is not allowed; nothing has happened.

@@ -35,7 +35,7 @@ def ground_of(instance: Instance, episodes: Sequence[Episode], heuristic: Compil
         seen += len(rows[-1])
         answers = lockstep.ask(heuristic)
         answered.append(Answers(answers.candidate.copy(), answers.level.copy()))
-        lockstep.answer(answers)
+        lockstep.answer(answers, by_heuristic=True)
     if not rows:
         raise ClearschedError("search: the training episodes have no decision with a candidate: nothing to search for")
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])

@@ -50,4 +50,4 @@ def _run(problem: Problem, instance: Instance) -> None:
         observation = lockstep.observe()
         some = np.arange(observation.num_decisions)
         observation.take(some).and_more([observation.take(some)]).backlog()
-        lockstep.answer(lockstep.ask(policy.compiled))
+        lockstep.answer(lockstep.ask(policy.compiled), by_heuristic=True)

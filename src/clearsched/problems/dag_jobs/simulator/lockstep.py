@@ -22,7 +22,7 @@ from clearsched.problems.dag_jobs.simulator import engine, loop
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import candidate_at, candidates_before, executors_held
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.rounds import something_pending
+from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, something_pending
 from clearsched.problems.dag_jobs.simulator.simulate import (
     EpisodeResult,
     Workload,
@@ -168,8 +168,10 @@ class Lockstep:
         _positions(self._arena, self._states[0], self.pending, stage, position)
         return Answers(position, limit)
 
-    def answer(self, answers: Answers) -> None:
+    def answer(self, answers: Answers, *, by_heuristic: bool = False) -> None:
         """Answer all decisions that wait, by positions among each one's candidates and limits.
+
+        `by_heuristic`: NONE may leave executors idle for good, which a learned policy's may not (`rounds`).
 
         Raises:
             ActionError: an answer is not allowed; nothing was answered then.
@@ -180,7 +182,9 @@ class Lockstep:
         if np.any((candidate < NONE) | (candidate >= counts)):
             wrong = int(np.argmax((candidate < NONE) | (candidate >= counts)))
             raise ActionError(f"answer: candidate {candidate[wrong]} of {counts[wrong]} does not exist")
-        _stages(self._arena, self._states[0], self.pending, candidate, stage)
+        refused = _stages(self._arena, self._states[0], self.pending, candidate, stage)
+        if refused >= 0 and not by_heuristic:
+            raise self._none_refused(int(self.pending[refused]), "a learned policy may not leave executors idle here")
         self.act(stage, limit)
 
     def act(self, stage: np.ndarray, limit: np.ndarray) -> np.ndarray:
@@ -271,11 +275,14 @@ class Lockstep:
             if workload is not None:
                 self._start(k, workload)
 
+    def _none_refused(self, k: int, why: str) -> ActionError:
+        number = int(self._states[k].scalar[st.NUM_DECISIONS])
+        return ActionError(f"decision {number}: simulation {k}: none is refused: {why}")
+
     def _refusal(self, k: int, stage: int, limit: int) -> ActionError:
         state, held = self._states[k], None
         if stage == NONE:
-            number = int(state.scalar[st.NUM_DECISIONS])
-            return ActionError(f"decision {number}: simulation {k}: none is refused: nothing else is going to happen")
+            return self._none_refused(k, "nothing else is going to happen")
         if 0 <= stage < len(state.stage) and state.stage[stage, st.CANDIDATE] == 1:
             held = int(executors_held(state, state.stage[stage, st.JOB]))
         return refusal(int(state.scalar[st.NUM_DECISIONS]), k, stage, limit, held)
@@ -360,12 +367,16 @@ def _positions(states: np.ndarray, like: State, pending: np.ndarray, stage: np.n
 
 
 @concurrent
-def _stages(states: np.ndarray, like: State, pending: np.ndarray, position: np.ndarray, stage: np.ndarray) -> None:
-    """The stage that stands at each position."""
+def _stages(states: np.ndarray, like: State, pending: np.ndarray, position: np.ndarray, stage: np.ndarray) -> int:
+    """The stage that stands at each position; the first NONE that a learned policy may not answer, or -1."""
+    refused = -1
     for b in range(len(pending)):
         state = get(states, pending[b], like)
         if position[b] != NONE:
             stage[b] = candidate_at(state, position[b])
+        elif refused < 0 and not none_allowed(state):
+            refused = b
+    return refused
 
 
 @concurrent

@@ -112,8 +112,8 @@ class Lockstep:
             raise loop.fault(self._states[int(self.pending[wrong[0]])])
         return Answers(candidate, np.zeros_like(candidate))
 
-    def answer(self, answers: Answers) -> None:
-        """Answer all pending decisions.
+    def answer(self, answers: Answers, *, by_heuristic: bool = False) -> None:
+        """Answer all pending decisions. Nobody may wait where nothing would ever happen, heuristic or not.
 
         Raises:
             ActionError: an answer is not allowed; nothing has happened.

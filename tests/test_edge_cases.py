@@ -31,6 +31,8 @@ from clearsched.problems.dag_jobs.workloads.giants import with_giants
 from clearsched.problems.policy import heuristic
 from clearsched.registry import load
 from clearsched.schemas import EDGE_CASES, read_table
+from clearsched.shipped import store
+from clearsched.teacher.checkpoints import load_policy as load_teacher
 from conformance.cases import CASES
 from reference_policies import fair
 from toys import assert_same, micro_trace, run_reference, stage, toy_trace, toy_workload
@@ -327,6 +329,25 @@ def made_up(**jct_s: list[float]) -> Case:
     ]
     rows = compare(problem, rollouts, "local_srpt", Bootstrap(0, 0.95, 200)).to_pylist()
     return Case("c", "a case", "4 episodes", rows, {one.name: one.objective for one in rollouts})
+
+
+def test_a_network_holds_among_more_jobs_than_it_ever_saw(tmp_path: Path) -> None:
+    """It took 17 times fair's time: at 120 candidates the sum over all jobs said that nobody should start."""
+    layers = [read_yaml(ROOT / "params.yaml")]
+    given = {"scenarios": [str(ROOT / "scenarios" / "micro.yaml")], "edge_cases": {"episodes": 2}}
+    (scenario,) = read_scenarios(layers, given, "test").values()
+    problem, params = find_problem(scenario.problem), params_of(scenario, "tiny_jobs")
+    trace, workloads = tmp_path / "trace.parquet", tmp_path / "workloads.parquet"
+    problem.build(params, trace)
+    problem.draw(params, trace, workloads)
+    instance = problem.open(trace, workloads)
+    teacher = load_teacher(store.FOLDER / "micro" / "teacher.safetensors")
+    episodes = instance.split("test")
+    own, theirs = (
+        np.array([outcome.measures["jct_s"] for outcome in policy.run(instance, episodes)])
+        for policy in (teacher, heuristic(problem, "fair"))
+    )
+    assert (own < 1.2 * theirs).all()
 
 
 def test_who_loses_and_who_strays_is_told_in_words() -> None:

@@ -78,11 +78,12 @@ def lockstep() -> Lockstep:
 
 
 def scaled(network: TeacherNetwork) -> TeacherNetwork:
-    """Its inputs scaled to the first decisions, and none about as good as the best candidate there."""
+    """Its inputs scaled to the first decisions and held within them, and none about as good as the best candidate."""
     started = lockstep()
     started.advance()
     seen = started.observe()
     network.normalise_like(network.encode(seen))
+    network.bound_like([network.encode(seen)])
     if network.none:
         scores = TeacherPolicy(network, PROBLEM).weigh(seen).candidates
         gap = np.median(scores[:, :-1].max(axis=1)) - np.median(network_none(network, seen))

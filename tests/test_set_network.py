@@ -136,6 +136,22 @@ def test_scale_and_temperature() -> None:
         np.testing.assert_allclose(new, old / 4, atol=1e-12)
 
 
+def test_what_no_training_saw_is_answered_as_at_its_edge() -> None:
+    """A feature beyond those of training is the largest of them, and more candidates count as its most."""
+    free, net, training = network(), network(), seen([4, 3])
+    net.bound_like(net.encode(part) for part in (one(training, 0), one(training, 1)))
+    for found, wanted in zip(tables(net, training), tables(free, training), strict=True):
+        assert np.array_equal(found, wanted)
+    rows = training.candidates.copy()
+    rows[2] *= 1000
+    edge = np.minimum(rows, training.candidates.max(axis=0))
+    told, wanted = (tables(net, training._replace(candidates=each)) for each in (rows, edge))
+    np.testing.assert_allclose(told[0], wanted[0], rtol=1e-6)
+    twice = seen([8])._replace(candidates=np.tile(training.candidates[:4], (2, 1)))
+    np.testing.assert_allclose(tables(net, twice)[0][0, :4], tables(net, one(training, 0))[0][0, :4], rtol=1e-6)
+    assert abs(tables(free, twice)[0][0, :4] - tables(free, one(training, 0))[0][0, :4]).min() > 1e-6
+
+
 # In the hands of the teacher
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from clearsched.problems.dag_jobs.workloads import build
 from clearsched.schemas import LEARNING_CURVE, read_table
 from clearsched.teacher import baselines, load_policy, policy_gradient, sampling
 from clearsched.teacher.choices import best, draw, entropy, log_probability_of_level, softmax
-from clearsched.teacher.imitation import Cloning, Epoch, demonstrate
+from clearsched.teacher.imitation import Cloning, Epoch, demonstrate, inputs_of
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
@@ -198,6 +199,42 @@ def test_inputs_by_hand(profiles: Profiles) -> None:
     assert allowed.tolist() == [[True] * 4]
     covers = inputs[0, :, 5].tolist()
     assert covers == [0, 0, 1, 1], "limits of 3 and 4 give 3 executors to the 3 tasks of the first stage"
+
+
+def test_what_no_training_saw_is_answered_as_at_its_edge(instance: DagJobsInstance, profiles: Profiles) -> None:
+    """In the training episodes nothing changes, to the bit; an input beyond them is taken for the largest of them."""
+    free, held = new_network(), new_network()
+    training, expert = [workload(seed) for seed in range(3)], heuristic("fair").compiled
+    free.normalise_like(free.encode(join(observations(profiles))))
+    held.load_state_dict(free.state_dict())
+    held.bound_like(inputs_of(held, instance, training, expert))
+    for batch in inputs_of(held, instance, training, expert):
+        with torch.no_grad():
+            alike = zip(free.embed(batch), held.embed(batch), strict=True)
+            assert all(torch.equal(one, other) for one, other in alike)
+    batch = held.encode(join(observations(profiles)))
+    far, edge = (batch._replace(jobs=torch.full_like(batch.jobs, value)) for value in (9.0, -9.0))
+    edge = edge._replace(jobs=held.job_high.expand_as(batch.jobs))
+    with torch.no_grad():
+        assert torch.equal(held.embed(far).total, held.embed(edge).total)
+        assert not torch.equal(free.embed(far).total, free.embed(edge).total)
+
+
+def test_no_more_jobs_are_summed_than_training_saw(profiles: Profiles, network: TeacherNetwork) -> None:
+    """A network of small jobs idled a whole cluster that had 80 of them at once: sums grow without end."""
+    held = copy.deepcopy(network)
+    held.most.fill_(3)
+    batch = held.encode(join(observations(profiles)))
+    jobs = np.bincount(batch.job_decision)
+    assert set(jobs) == {1, 3, 4}, "fewer, as many, and more"
+    with torch.no_grad():
+        free, told = network.embed(batch), held.embed(batch)
+        sums = torch.zeros_like(told.total).index_add(0, batch.job_decision, told.job)
+        share = torch.from_numpy(np.minimum(3 / jobs, 1)).float()[:, None]
+        totals = held.normal("global", batch.totals)
+        torch.testing.assert_close(told.total, held.total_net(torch.cat([sums * share, totals], dim=1)))
+    assert torch.equal(free.total[jobs <= 3], told.total[jobs <= 3])
+    assert not torch.isclose(free.total[jobs > 3], told.total[jobs > 3]).all(dim=1).any()
 
 
 def test_limits_start_above_what_the_job_holds(profiles: Profiles, network: TeacherNetwork) -> None:
@@ -557,7 +594,7 @@ SPOILS = [
     (lambda path: path.write_bytes(path.read_bytes()[:-7]), "teacher.safetensors: truncated or changed"),
     (lambda path: path.with_suffix(".json").write_text('{"format": 1'), "teacher.json: line 1: not valid JSON"),
     (lambda path: path.with_suffix(".json").write_text("{}"), "does not describe a teacher"),
-    (spoil("format", value=1), "teacher.json: format is 1, this version reads 2; train it again"),
+    (spoil("format", value=1), "teacher.json: format is 1, this version reads 3; train it again"),
     (
         spoil("problem", value="dag_job"),
         "teacher.json: problem: unknown problem 'dag_job': known are .*; did you mean dag_jobs",

@@ -433,3 +433,5 @@ def test_its_network_scores_candidates_none_and_levels(problem: Problem, instanc
             level = np.arange(1, table.shape[1] + 1)
             allowed = (level >= first[:, None]) & (level <= last[:, None])
             np.testing.assert_array_equal(np.isfinite(table), allowed)
+        network.bound_like([batch])
+        np.testing.assert_array_equal(network.score_candidates(batch, network.embed(batch)).numpy(), scores)

@@ -3,7 +3,7 @@ network (set_network.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -56,6 +56,12 @@ class Network(Protocol):
     def normalise_like(self, batch: Any) -> None:
         """Take shift and scale of the inputs from a batch of typical decisions."""
 
+    def bound_like(self, batches: Iterable[Any]) -> None:
+        """Take the range of the inputs from the decisions of all training episodes.
+
+        Beyond it the network answers as at its edge: what no training saw must not be told by extrapolation.
+        """
+
     def soften(self, temperature: float) -> None:
         """Divide all scores by `temperature`: the same best choice, but probabilities that are less sure of it."""
 
@@ -70,14 +76,24 @@ def perceptron(*widths: int) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
+UNBOUNDED = torch.finfo(torch.float32).max
+"""A bound that nothing has been learned for."""
+
+
 class Normalised(nn.Module):
-    """A network whose groups of inputs are shifted and scaled to mean 0 and deviation 1 over typical decisions."""
+    """A network whose groups of inputs are held within what training saw, then shifted and scaled to mean 0 and
+    deviation 1 over typical decisions."""
+
+    most: Tensor  # of what is counted or summed, that training saw at a decision
 
     def __init__(self, widths: Mapping[str, int]) -> None:
         super().__init__()
         for group, width in widths.items():
             self.register_buffer(f"{group}_mean", torch.zeros(width))
             self.register_buffer(f"{group}_scale", torch.ones(width))
+            self.register_buffer(f"{group}_low", torch.full((width,), -UNBOUNDED))
+            self.register_buffer(f"{group}_high", torch.full((width,), UNBOUNDED))
+        self.register_buffer("most", torch.tensor(UNBOUNDED))
 
     def take_scale(self, group: str, values: Tensor) -> None:
         """Shift and scale a group as these values, [n, width], lie."""
@@ -86,10 +102,29 @@ class Normalised(nn.Module):
         # An input that never varies in training must not blow up when it does later.
         getattr(self, f"{group}_scale").copy_(torch.where(deviation > 1e-3, deviation, torch.ones(())))
 
+    def take_range(self, batches: Iterable[tuple[Mapping[str, Tensor], Tensor]]) -> None:
+        """Let the inputs range as they do in these batches, and no further.
+
+        Args:
+            batches: values of the groups, [n, width] each; of each decision, how many things there are to count, [B]:
+                the largest number is `most`.
+        """
+        low: dict[str, Tensor] = {}
+        high: dict[str, Tensor] = {}
+        for groups, counts in batches:
+            for group, values in {**groups, "most": counts}.items():
+                least, most = values.aminmax(dim=0)
+                low[group] = torch.minimum(low.get(group, least), least)
+                high[group] = torch.maximum(high.get(group, most), most)
+        self.most.copy_(high.pop("most"))
+        for group in high:
+            getattr(self, f"{group}_low").copy_(low[group])
+            getattr(self, f"{group}_high").copy_(high[group])
+
     def normal(self, group: str, values: Tensor) -> Tensor:
-        """The values of a group, shifted, scaled and cut off at 10 deviations."""
-        mean, scale = getattr(self, f"{group}_mean"), getattr(self, f"{group}_scale")
-        return ((values.to(mean.dtype) - mean) / scale).clamp(-10, 10)
+        """The values of a group, held within their range, shifted, scaled and cut off at 10 deviations."""
+        mean, scale, low, high = (getattr(self, f"{group}_{name}") for name in ("mean", "scale", "low", "high"))
+        return ((values.clamp(low, high).to(mean.dtype) - mean) / scale).clamp(-10, 10)
 
 
 def soften_heads(heads: Sequence[nn.Sequential], temperature: float) -> None:

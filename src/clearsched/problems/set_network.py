@@ -6,6 +6,7 @@ et al. 2017, "Deep Sets", §3), beside it the largest entry of each column. It r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,6 +113,10 @@ class SetNetwork(Normalised):
         """Take shift and scale of the features from a batch."""
         self.take_scale("candidate", batch.candidates)
 
+    def bound_like(self, batches: Iterable[SetBatch]) -> None:
+        """Take the range of the features, and the most candidates, from the decisions of all training episodes."""
+        self.take_range(({"candidate": batch.candidates}, batch.counts) for batch in batches)
+
     def soften(self, temperature: float) -> None:
         """Divide all scores by `temperature`."""
         heads = [self.rank_net, *([self.level_net] if self.levels else []), *([self.none_net] if self.none else [])]
@@ -125,7 +130,7 @@ class SetNetwork(Normalised):
         mean = own.new_zeros(batch.num_decisions, own.shape[1]).index_add(0, of, own) / counts
         largest = own.new_full((batch.num_decisions, own.shape[1]), -torch.inf)
         largest = largest.scatter_reduce(0, of[:, None].expand_as(own), own, "amax")
-        context = torch.cat([mean, largest, counts.log1p()], dim=1)
+        context = torch.cat([mean, largest, counts.clamp(max=self.most).log1p()], dim=1)
         return SetEmbedding(torch.cat([rows, own, context[of]], dim=1), context)
 
     def score_candidates(self, batch: SetBatch, embedding: SetEmbedding) -> Tensor:

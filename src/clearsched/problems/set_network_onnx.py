@@ -31,7 +31,8 @@ def _embed(graph: NetworkGraph, network: SetNetwork, given: str) -> tuple[str, s
     count = graph.double(graph.node("Shape", [given], end=1))
     mean = graph.node("Div", [graph.total(own), count])
     largest = graph.node("ReduceMax", [own, graph.constant(np.array([0]))], keepdims=1)
-    context = graph.beside(mean, largest, graph.column(graph.log1p(count)))
+    told = graph.node("Min", [count, graph.weights(network.most)])
+    context = graph.beside(mean, largest, graph.column(graph.log1p(told)))
     last: Any = network.candidate_net[-1]
     every = graph.for_each(context, given, 2 * int(last.out_features) + 1)
     return graph.beside(rows, own, every), context

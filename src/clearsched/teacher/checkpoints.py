@@ -18,7 +18,7 @@ from clearsched.problems.problem import Problem
 from clearsched.registry import load as load_code
 from clearsched.teacher.policy import TeacherPolicy
 
-FORMAT = 2
+FORMAT = 3
 """Grows when a checkpoint written before can no longer be read."""
 
 SIZES = {"embedding": 1, "hidden": 1, "rounds": 0}

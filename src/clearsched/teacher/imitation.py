@@ -37,6 +37,10 @@ SAMPLE = 4096
 """Decisions that the shift and scale of the network's inputs are taken from."""
 
 
+WIDTH = 128
+"""Episodes that the range of the network's inputs is taken from at a time."""
+
+
 @dataclass(frozen=True)
 class Examples:
     """T decisions, in the order of episodes and time, and what the expert answers to them.
@@ -164,6 +168,7 @@ class Cloning:
             assert self._examples is not None
             sample = self.generator.permutation(len(self._examples))[:SAMPLE]
             self.network.normalise_like(encode(self.network, self._examples.observation.take(sample)))
+            self.network.bound_like(inputs_of(self.network, self.instance, self.training, self.expert))
         self._optimiser = adam(self.network, self.params.learning_rate)
 
     def _see_again(self) -> None:
@@ -182,6 +187,14 @@ class Cloning:
             driver = TeacherPolicy(weights, self.instance.problem, "sampled", self._seeds[number - 1])
         new = demonstrate(self.instance, episodes, self.expert, driver, none=self.network.none)
         self._examples = new if self._examples is None else self._examples.and_more(new)
+
+
+def inputs_of(network: Any, instance: Instance, episodes: Sequence[Episode], expert: Compiled) -> Iterator[Any]:
+    """What a network would be given in episodes that the expert schedules; each batch lasts until the next one."""
+    lockstep = instance.lockstep(episodes, WIDTH)
+    while lockstep.advance():
+        yield encode(network, lockstep.observe())
+        lockstep.answer(lockstep.ask(expert), by_heuristic=True)
 
 
 def demonstrate(

@@ -8,6 +8,7 @@ rounds instead of level by level.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -101,9 +102,12 @@ class TeacherNetwork(Normalised):
 
     def normalise_like(self, batch: Batch) -> None:
         """Take shift and scale of the inputs from a batch of typical decisions."""
-        inputs = (batch.nodes, batch.jobs, batch.totals, batch.candidates)
-        for group, values in zip(NORMALISED, inputs, strict=True):
+        for group, values in _groups(batch).items():
             self.take_scale(group, values)
+
+    def bound_like(self, batches: Iterable[Batch]) -> None:
+        """Take the range of the inputs, and the most jobs of a decision, from those of all training episodes."""
+        self.take_range((_groups(batch), _jobs_of(batch, torch.float32)) for batch in batches)
 
     def soften(self, temperature: float) -> None:
         """Divide all scores by `temperature`: the same best choice, but probabilities that are less sure of it."""
@@ -115,7 +119,9 @@ class TeacherNetwork(Normalised):
         node = self.passing(self.node_net(nodes), batch.parent, batch.child)
         of_job = self._sum(node, batch.node_job, len(jobs))
         job = self.job_net(torch.cat([of_job, jobs], dim=1))
-        of_all = self._sum(job, batch.job_decision, batch.num_decisions)
+        # A sum over more jobs than training saw is taken as of so many: a network idled a cluster that had 120 of them.
+        share = (self.most / _jobs_of(batch, job.dtype)).clamp(max=1)
+        of_all = self._sum(job, batch.job_decision, batch.num_decisions) * share[:, None]
         total = self.total_net(torch.cat([of_all, self.normal("global", batch.totals)], dim=1))
         return Embedding(node, job, total, jobs, self.normal("candidate", batch.candidates))
 
@@ -148,3 +154,14 @@ class TeacherNetwork(Normalised):
         job = batch.candidate_job[chosen]
         total = embedding.total[batch.candidate_decision[chosen]]
         return torch.cat([embedding.job[job], total, embedding.jobs[job], embedding.candidates[chosen]], dim=1)
+
+
+def _groups(batch: Batch) -> dict[str, Tensor]:
+    """The inputs that are normalised."""
+    return dict(zip(NORMALISED, (batch.nodes, batch.jobs, batch.totals, batch.candidates), strict=True))
+
+
+def _jobs_of(batch: Batch, dtype: torch.dtype) -> Tensor:
+    """[B]: the number of jobs in the system at each decision."""
+    jobs = torch.zeros(batch.num_decisions, dtype=dtype, device=batch.job_decision.device)
+    return jobs.index_add(0, batch.job_decision, torch.ones_like(batch.job_decision, dtype=dtype))

@@ -81,7 +81,7 @@ def _embed(graph: NetworkGraph, network: TeacherNetwork, given: Given) -> Known:
     node = _pass(graph, network.passing, own, given, width)
     of_job = graph.sums(node, given.node_job, given.job_held, width) if rounds else graph.zeros(given.job_held, width)
     job = graph.perceptron(network.job_net, graph.beside(of_job, jobs))
-    of_all = graph.total(job) if rounds else graph.constant(np.zeros((1, width)))
+    of_all = _of_all(graph, network, job) if rounds else graph.constant(np.zeros((1, width)))
     totals = graph.normal(network, "global", _totals(graph, network, given, work))
     total = graph.perceptron(network.total_net, graph.beside(of_all, totals))
     candidates = graph.normal(network, "candidate", graph.signed_log(graph.pick(given.candidates, TOLD, 1)))
@@ -89,6 +89,13 @@ def _embed(graph: NetworkGraph, network: TeacherNetwork, given: Given) -> Known:
     cluster = graph.for_each(total, given.candidate_node, width)
     context = graph.beside(graph.pick(job, candidate_job), cluster, graph.pick(jobs, candidate_job), candidates)
     return Known(node, total, context, candidate_job, graph.single(shares))
+
+
+def _of_all(graph: NetworkGraph, network: TeacherNetwork, job: str) -> str:
+    """double[1, E] of double[a, E]: the sum over the jobs, of no more than training saw."""
+    count = graph.double(graph.node("Shape", [job], end=1))
+    share = graph.node("Min", [graph.node("Div", [graph.weights(network.most), count]), graph.real(1.0)])
+    return graph.node("Mul", [graph.total(job), share])
 
 
 def _pass(graph: NetworkGraph, passing: ChildrenToParents, own: str, given: Given, width: int) -> str:

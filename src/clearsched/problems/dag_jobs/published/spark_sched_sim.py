@@ -7,6 +7,7 @@ TPC-H jobs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -127,6 +128,9 @@ class Decima(nn.Module):
 
     def normalise_like(self, batch: Batch) -> None:
         """Its inputs have scales of their own, with which it was trained."""
+
+    def bound_like(self, batches: Iterable[Batch]) -> None:
+        """Nobody knows what its training saw."""
 
     def soften(self, temperature: float) -> None:
         """Divide all scores by `temperature`."""

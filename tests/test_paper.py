@@ -23,7 +23,8 @@ from typer.testing import CliRunner
 from clearsched import figures
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
-from clearsched.evaluation.statistics import Bootstrap
+from clearsched.evaluation.statistics import Bootstrap, Interval
+from clearsched.figures import style
 from clearsched.files import keep_text
 from clearsched.imports import PACKAGE
 from clearsched.paper import decima_optimality, drawing, hu_patch, judging, optima, targets
@@ -43,7 +44,8 @@ from clearsched.paper.kinds import (
     jobs_file,
     seeds_file,
 )
-from clearsched.paper.material import HEADER, Material, Runs
+from clearsched.paper.marks import banded
+from clearsched.paper.material import HEADER, Material, Runs, levels
 from clearsched.paper.published import CLAIMS, Claim, figures_claimed
 from clearsched.paper.running import busy_s, run_experiment, with_patches
 from clearsched.paper.sharing import SHARED, takes
@@ -768,6 +770,20 @@ def test_an_unknown_figure_is_one_line_from_snakemake(tmp_path: Path) -> None:
     lines = [line for line in answer.stderr.splitlines() if line.startswith("clearsched:")]
     assert len(lines) == 1 and lines[0].endswith("did you mean decima_batch?")
     assert "Traceback" not in answer.stderr
+
+
+def test_a_line_shows_both_levels_where_there_are_several_seeds() -> None:
+    """Episodes as a band, training seeds and episodes as a bar at each point that has them."""
+    figure = style.new_figure(height_in=2.0)
+    axes = figure.subplots()
+    alone = Interval(1.0, 0.9, 1.1, 0.05, 8)
+    told = [levels(alone, Interval(1.0, low, 1.3, 0.1, 3), 3) for low in (0.8, 0.7)]
+    banded(
+        axes, [50, 80, 120], [*told, levels(alone, None, 1)], figures.subject(find_problem("dag_jobs")).shown("teacher")
+    )
+    assert len(axes.collections) == 1
+    assert [line.get_ydata()[0] for line in axes.lines[1:]] == [0.8, 0.7]
+    assert [line.get_xdata()[0] for line in axes.lines[1:]] == [50, 80]
 
 
 def test_one_figure_needs_its_own_runs_alone_and_each_once(tmp_path: Path) -> None:

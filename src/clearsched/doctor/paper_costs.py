@@ -38,5 +38,5 @@ def _works(scenarios: dict[str, Params]) -> Iterator[tuple[str, Work]]:
         base = scenarios[scenario_name("paper", each.base)]
         params = params_of(base, name)
         listed = len(params.evaluation.policies)
-        seeds = 2 * (base.teacher.seeds if base.teacher.source == "train" else 1) if each.seeds else 0
+        seeds = 2 * (base.teacher.seeds if base.teacher.source == "train" else 1)
         yield "evaluation", Work(1, (listed + seeds) * params.workload.episodes.test * params.workload.jobs, 1)

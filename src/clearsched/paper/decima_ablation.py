@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
-from clearsched.evaluation.statistics import Interval
 from clearsched.figures import style
 from clearsched.paper.bases import BASES
 from clearsched.paper.experiments import ABLATED
-from clearsched.paper.marks import line, logarithmic
+from clearsched.paper.marks import BESIDE, banded, line, logarithmic
 from clearsched.paper.material import HEADER, YARDSTICK, Material, Runs, row
 from clearsched.registry import Look
 
@@ -46,7 +43,7 @@ def draw(material: Material) -> style.Drawing:
             continue
         ratios = {load: run.ratio_to("teacher", of[WHOLE][load], "teacher") for load, run in runs.items()}
         rows += [row("ratio_to_whole", what, "teacher", load, told) for load, told in ratios.items()]
-        line(right, loads, [told.mean for told in ratios.values()], shown, _ends(ratios.values()))
+        banded(right, loads, list(ratios.values()), shown, aside=BESIDE * (list(of).index(what) - len(of) / 2))
     right.axhline(1.0, color=style.BLACK, linewidth=0.9)
     logarithmic(left, "y")
     logarithmic(right, "y", subs=(1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0, 8.0))
@@ -57,11 +54,6 @@ def draw(material: Material) -> style.Drawing:
         style.grid(axes, "both")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return style.Drawing(figure, HEADER, rows)
-
-
-def _ends(told: object) -> np.ndarray:
-    found: list[Interval] = list(told)  # type: ignore[call-overload]
-    return np.array([[each.low for each in found], [each.high for each in found]])
 
 
 def _by_load(material: Material, what: str) -> dict[int, Runs]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from clearsched.figures import style
 from clearsched.paper.experiments import EXPERIMENTS
-from clearsched.paper.marks import line, logarithmic, shown_of
+from clearsched.paper.marks import BESIDE, banded, line, logarithmic, shown_of
 from clearsched.paper.material import HEADER, YARDSTICK, Material, row
 
 
@@ -17,7 +15,7 @@ def draw(material: Material) -> style.Drawing:
     figure = style.new_figure(height_in=3.8)
     left, right = figure.subplots(1, 2)
     first = next(iter(loads.values()))
-    rows = []
+    rows, drawn = [], shown_of(first.kinds)
     for name in first.kinds:
         kind = first.kinds[name]
         means = [runs.mean(name) for runs in loads.values()]
@@ -26,13 +24,12 @@ def draw(material: Material) -> style.Drawing:
         rows += [
             row("difference_percent", name, kind, load, told) for load, told in zip(loads, gaps, strict=bool(gaps))
         ]
-        if name not in shown_of(first.kinds):
+        if name not in drawn:
             continue
         shown = subject.shown(name, kind)
         line(left, list(loads), [told.mean for told in means], shown)
         if gaps and name != "fifo":
-            ends = np.array([[told.low for told in gaps], [told.high for told in gaps]])
-            line(right, list(loads), [told.mean for told in gaps], shown, ends)
+            banded(right, list(loads), gaps, shown, aside=BESIDE * (drawn.index(name) - len(drawn) / 2))
     logarithmic(left, "y")
     left.set_ylabel("mean JCT (s), logarithmic")
     right.axhline(0.0, color=style.BLACK, linewidth=0.9)

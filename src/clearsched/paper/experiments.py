@@ -33,7 +33,6 @@ class Experiment(NamedTuple):
     students: bool = True  # whether the base's students run too: where they matter, for a fit takes long
     group: str = ""  # experiments of one group run in one process; empty: by itself
     policies: tuple[str, ...] = ()  # that run, the heuristic that is best as tuned beside them; empty: all
-    seeds: bool = False  # whether all training seeds of its learned policies run
     patches: tuple[Values, ...] = ()  # laid on each student, which runs with and without them
 
 
@@ -138,7 +137,7 @@ def _of_streams() -> Iterator[Experiment]:
 def _of_networks() -> Iterator[Experiment]:
     """Networks of other trainings, held against each other on the same episodes."""
     for name in OBJECTIVES:
-        yield Experiment(name, BASES[name].label, name, _as_it_is, students=False, seeds=True)
+        yield Experiment(name, BASES[name].label, name, _as_it_is, students=False)
     for name, told, base, changes in (
         ("rate_same", "trained at the rate of the test", "rate_same", _as_it_is),
         ("rate_other", "trained at another rate", "rate_other", _rate_of_test),
@@ -147,7 +146,7 @@ def _of_networks() -> Iterator[Experiment]:
         ("unseen", "trained on other queries", "unseen_queries", _as_it_is),
         ("seen", "trained on all queries", "rate_same", _split_by_template),
     ):
-        yield Experiment(name, told, base, changes, students=False, seeds=True)
+        yield Experiment(name, told, base, changes, students=False)
 
 
 def _of_ablations() -> Iterator[Experiment]:
@@ -164,7 +163,6 @@ def _of_ablations() -> Iterator[Experiment]:
                 students=False,
                 group=f"ablated_{what}",
                 policies=("weighted_fair", "teacher"),
-                seeds=True,
             )
 
 
@@ -188,12 +186,12 @@ def _of_patches() -> Iterator[Experiment]:
 
 def _experiments() -> list[Experiment]:
     return [
-        Experiment("batch", "20 jobs at time 0", "batch", _as_it_is, seeds=True),
-        Experiment("stream", "a stream of jobs", "stream", _as_it_is, tasks=True, seeds=True),
+        Experiment("batch", "20 jobs at time 0", "batch", _as_it_is),
+        Experiment("stream", "a stream of jobs", "stream", _as_it_is, tasks=True),
         *_of_streams(),
         *_of_networks(),
         Experiment("changing", "quiet and crowded phases", "changing", _as_it_is),
-        Experiment("industrial", "jobs like those of an industrial trace", "industrial", _as_it_is, seeds=True),
+        Experiment("industrial", "jobs like those of an industrial trace", "industrial", _as_it_is),
         *_of_ablations(),
         *_of_patches(),
     ]

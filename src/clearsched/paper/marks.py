@@ -62,11 +62,18 @@ def dots(
     style.grid(axes, "x")
 
 
+BESIDE = 5.0
+"""Points of type from a bar to the next where those of several policies stand at one place."""
+
+WIDE: Mapping[str, Any] = {"alpha": 0.3, "linewidth": 5, "solid_capstyle": "butt"}
+"""How an interval over training seeds and episodes looks."""
+
+
 def wide_bar(axes: Axes, value: Interval, place: float, colour: str) -> None:
     """The interval over training seeds and episodes, a pale band behind that over episodes; none with one seed."""
     both = value.both if isinstance(value, Levels) else None
     if both is not None:
-        axes.plot([both.low, both.high], [place] * 2, color=colour, alpha=0.3, linewidth=5, solid_capstyle="butt")
+        axes.plot([both.low, both.high], [place] * 2, color=colour, **WIDE)
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"] = "x", subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
@@ -95,14 +102,8 @@ def distribution(axes: Axes, values: np.ndarray, shown: style.Shown, place: floa
     )
 
 
-def line(
-    axes: Axes,
-    x: Sequence[float] | np.ndarray,
-    values: Sequence[float] | np.ndarray,
-    shown: style.Shown,
-    ends: np.ndarray | None = None,
-) -> None:
-    """A line by policy with its markers; `ends`: float64[2, n], the interval of each point."""
+def line(axes: Axes, x: Sequence[float] | np.ndarray, values: Sequence[float] | np.ndarray, shown: style.Shown) -> None:
+    """A line by policy with its markers."""
     axes.plot(
         x,
         values,
@@ -111,5 +112,22 @@ def line(
         label=shown.label,
         **style.points(shown, 5),
     )
-    if ends is not None:
-        axes.fill_between(x, ends[0], ends[1], color=shown.look.colour, alpha=0.12, linewidth=0)
+
+
+def banded(axes: Axes, x: Sequence[float], values: Sequence[Interval], shown: style.Shown, aside: float = 0.0) -> None:
+    """A line with its intervals: over episodes a band, over training seeds and episodes a pale bar at each point.
+
+    `aside`: points of type by which the bars stand to the right, so that those of several policies are told apart.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    colour = shown.look.colour
+    line(axes, x, [value.mean for value in values], shown)
+    axes.fill_between(
+        x, [value.low for value in values], [value.high for value in values], color=colour, alpha=0.12, linewidth=0
+    )
+    moved = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
+    for place, value in zip(x, values, strict=True):
+        both = value.both if isinstance(value, Levels) else None
+        if both is not None:
+            axes.plot([place] * 2, [both.low, both.high], color=colour, transform=moved, **WIDE)

@@ -66,7 +66,7 @@ def run_experiment(
             parts += list(_rows(policy, instance, episodes, experiment.tasks))
         jobs = pa.concat_tables(parts).combine_chunks()
         status.update(f"experiment {name}: training seeds")
-        trained = trained_of(problem, policies, teacher, teacher_seeds, own.evaluation.mode) if experiment.seeds else {}
+        trained = trained_of(problem, policies, teacher, teacher_seeds, own.evaluation.mode)
         seeded = [part for name in trained for part in _by_seed(trained[name], jobs, instance, episodes)]
     files = {"trace": trace, "workloads": workloads, "tuned": tuned, "teacher": teacher}
     files |= files_of(students, searched)

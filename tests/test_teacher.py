@@ -213,11 +213,14 @@ def test_what_no_training_saw_is_answered_as_at_its_edge(instance: DagJobsInstan
             alike = zip(free.embed(batch), held.embed(batch), strict=True)
             assert all(torch.equal(one, other) for one, other in alike)
     batch = held.encode(join(observations(profiles)))
-    far, edge = (batch._replace(jobs=torch.full_like(batch.jobs, value)) for value in (9.0, -9.0))
-    edge = edge._replace(jobs=held.job_high.expand_as(batch.jobs))
+    far = batch._replace(totals=torch.full_like(batch.totals, 99), candidates=torch.full_like(batch.candidates, 99))
+    edge = batch._replace(
+        totals=held.global_high.expand_as(batch.totals), candidates=held.candidate_high.expand_as(batch.candidates)
+    )
     with torch.no_grad():
-        assert torch.equal(held.embed(far).total, held.embed(edge).total)
-        assert not torch.equal(free.embed(far).total, free.embed(edge).total)
+        for each in ("total", "candidates"):
+            assert torch.equal(getattr(held.embed(far), each), getattr(held.embed(edge), each))
+            assert not torch.equal(getattr(free.embed(far), each), getattr(free.embed(edge), each))
 
 
 def test_no_more_jobs_are_summed_than_training_saw(profiles: Profiles, network: TeacherNetwork) -> None:

@@ -81,18 +81,21 @@ UNBOUNDED = torch.finfo(torch.float32).max
 
 
 class Normalised(nn.Module):
-    """A network whose groups of inputs are held within what training saw, then shifted and scaled to mean 0 and
-    deviation 1 over typical decisions."""
+    """A network whose groups of inputs are shifted and scaled to mean 0 and deviation 1 over typical decisions, some of
+    them held within what training saw before."""
 
     most: Tensor  # of what is counted or summed, that training saw at a decision
 
-    def __init__(self, widths: Mapping[str, int]) -> None:
+    def __init__(self, widths: Mapping[str, int], held: Sequence[str]) -> None:
+        """The widths of the groups, and which of them are held."""
         super().__init__()
+        self.held = tuple(held)
         for group, width in widths.items():
             self.register_buffer(f"{group}_mean", torch.zeros(width))
             self.register_buffer(f"{group}_scale", torch.ones(width))
-            self.register_buffer(f"{group}_low", torch.full((width,), -UNBOUNDED))
-            self.register_buffer(f"{group}_high", torch.full((width,), UNBOUNDED))
+            if group in held:
+                self.register_buffer(f"{group}_low", torch.full((width,), -UNBOUNDED))
+                self.register_buffer(f"{group}_high", torch.full((width,), UNBOUNDED))
         self.register_buffer("most", torch.tensor(UNBOUNDED))
 
     def take_scale(self, group: str, values: Tensor) -> None:
@@ -103,11 +106,11 @@ class Normalised(nn.Module):
         getattr(self, f"{group}_scale").copy_(torch.where(deviation > 1e-3, deviation, torch.ones(())))
 
     def take_range(self, batches: Iterable[tuple[Mapping[str, Tensor], Tensor]]) -> None:
-        """Let the inputs range as they do in these batches, and no further.
+        """Let the inputs that are held range as they do in these batches, and no further.
 
         Args:
-            batches: values of the groups, [n, width] each; of each decision, how many things there are to count, [B]:
-                the largest number is `most`.
+            batches: values of those groups, [n, width] each; of each decision, how many things there are to count,
+                [B]: the largest number is `most`.
         """
         low: dict[str, Tensor] = {}
         high: dict[str, Tensor] = {}
@@ -122,9 +125,11 @@ class Normalised(nn.Module):
             getattr(self, f"{group}_high").copy_(high[group])
 
     def normal(self, group: str, values: Tensor) -> Tensor:
-        """The values of a group, held within their range, shifted, scaled and cut off at 10 deviations."""
-        mean, scale, low, high = (getattr(self, f"{group}_{name}") for name in ("mean", "scale", "low", "high"))
-        return ((values.clamp(low, high).to(mean.dtype) - mean) / scale).clamp(-10, 10)
+        """The values of a group, held within their range if they are, shifted, scaled and cut off at 10 deviations."""
+        mean, scale = getattr(self, f"{group}_mean"), getattr(self, f"{group}_scale")
+        if group in self.held:
+            values = values.clamp(getattr(self, f"{group}_low"), getattr(self, f"{group}_high"))
+        return ((values.to(mean.dtype) - mean) / scale).clamp(-10, 10)
 
 
 def soften_heads(heads: Sequence[nn.Sequential], temperature: float) -> None:

@@ -54,11 +54,12 @@ class NetworkGraph(OnnxGraph):
 
     def normal(self, network: Any, group: str, values: str) -> str:
         """double[n, width] of float32: a group of inputs, held, shifted, scaled and cut as by `Normalised.normal`."""
-        mean, scale, low, high = (
-            self.weights(getattr(network, f"{group}_{name}")) for name in ("mean", "scale", "low", "high")
-        )
-        held = self.node("Min", [self.node("Max", [self.double(values), low]), high])
-        shifted = self.node("Sub", [held, mean])
+        mean, scale = (self.weights(getattr(network, f"{group}_{name}")) for name in ("mean", "scale"))
+        values = self.double(values)
+        if group in network.held:
+            low, high = (self.weights(getattr(network, f"{group}_{name}")) for name in ("low", "high"))
+            values = self.node("Min", [self.node("Max", [values, low]), high])
+        shifted = self.node("Sub", [values, mean])
         return self.node("Clip", [self.node("Div", [shifted, scale]), self.real(-10.0), self.real(10.0)])
 
     def perceptron(self, layers: nn.Sequential, rows: str) -> str:

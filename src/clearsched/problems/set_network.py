@@ -80,7 +80,7 @@ class SetNetwork(Normalised):
         levels: bool,
         always_most: bool = False,
     ) -> None:
-        super().__init__({"candidate": len(features)})
+        super().__init__({"candidate": len(features)}, ["candidate"])
         self.inputs = {"candidate": features, "level": LEVEL_INPUTS if levels else ()}
         self.none, self.levels, self.always_most = none, levels, always_most
         width = len(features) + 3 * embedding + 1

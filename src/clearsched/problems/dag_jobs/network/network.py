@@ -21,6 +21,12 @@ from clearsched.problems.networks import Normalised, only_most, perceptron, soft
 NORMALISED = ("node", "job", "global", "candidate")
 """Groups of inputs that are shifted and scaled to mean 0 and deviation 1 over the cloned decisions."""
 
+HELD = ("global", "candidate")
+"""Those that are held within what training saw. Jobs and stages are not: a giant must be told from a large job.
+
+Measured on the shipped networks beside a giant, on streams of another seed than the test's (docs/teacher.md).
+"""
+
 
 class Embedding(NamedTuple):
     """What the network knows of a batch: E is the width of an embedding."""
@@ -82,7 +88,7 @@ class TeacherNetwork(Normalised):
     ) -> None:
         self.inputs = inputs_of(rate)
         width = {group: len(names) for group, names in self.inputs.items()}
-        super().__init__({group: width[group] for group in NORMALISED})
+        super().__init__({group: width[group] for group in NORMALISED}, HELD)
         self.none, self.rate, self.always_most = none, rate, levels == "most"
         self.node_net = perceptron(width["node"], hidden, embedding)
         self.passing = ChildrenToParents(embedding, rounds)
@@ -102,12 +108,16 @@ class TeacherNetwork(Normalised):
 
     def normalise_like(self, batch: Batch) -> None:
         """Take shift and scale of the inputs from a batch of typical decisions."""
-        for group, values in _groups(batch).items():
+        inputs = (batch.nodes, batch.jobs, batch.totals, batch.candidates)
+        for group, values in zip(NORMALISED, inputs, strict=True):
             self.take_scale(group, values)
 
     def bound_like(self, batches: Iterable[Batch]) -> None:
-        """Take the range of the inputs, and the most jobs of a decision, from those of all training episodes."""
-        self.take_range((_groups(batch), _jobs_of(batch, torch.float32)) for batch in batches)
+        """Take the range of what is held, and the most jobs of a decision, from those of all training episodes."""
+        self.take_range(
+            ({"global": batch.totals, "candidate": batch.candidates}, _jobs_of(batch, torch.float32))
+            for batch in batches
+        )
 
     def soften(self, temperature: float) -> None:
         """Divide all scores by `temperature`: the same best choice, but probabilities that are less sure of it."""
@@ -154,11 +164,6 @@ class TeacherNetwork(Normalised):
         job = batch.candidate_job[chosen]
         total = embedding.total[batch.candidate_decision[chosen]]
         return torch.cat([embedding.job[job], total, embedding.jobs[job], embedding.candidates[chosen]], dim=1)
-
-
-def _groups(batch: Batch) -> dict[str, Tensor]:
-    """The inputs that are normalised."""
-    return dict(zip(NORMALISED, (batch.nodes, batch.jobs, batch.totals, batch.candidates), strict=True))
 
 
 def _jobs_of(batch: Batch, dtype: torch.dtype) -> Tensor:

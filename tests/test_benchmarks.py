@@ -15,9 +15,13 @@ import numpy as np
 import pytest
 from matplotlib import rc_context
 
+from clearsched.params import stage_values, write_stage
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, result_of, simulate, start
+from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.shipped import store as shipped
+from stages import stage_params
 from toys import micro_trace
 
 ROOT = Path(__file__).parents[1]
@@ -175,6 +179,20 @@ def test_corrections_are_measured_on_the_same_episodes() -> None:
         assert "stragglers" not in row["change"] or change > 0
         # Jobs at time 0 leave no executor idle that a stage could use, and the embedded levels are neighbours.
         assert row["change"] not in ("work_conserving", "right_interpolation") or change == 0
+
+
+def test_edge_cases_are_measured_by_another_seed(tmp_path: Path) -> None:
+    """On the params and trace of a run: every case that it can have, each policy next to fair."""
+    params = stage_params(workload={"jobs": 6, "executors": 4, "episodes": {"train": 1, "validation": 1, "test": 2}})
+    (tmp_path / "params").mkdir()
+    for stage in ("traces", "workloads"):
+        write_stage(stage_values(params, stage), stage, tmp_path / "params" / f"{stage}.json")
+    write_trace(tmp_path / "traces" / "trace.parquet", micro_trace())
+    policy = shipped.FOLDER / "default" / "stay_and_move.json"
+    rows = json.loads(run("edge_cases.py", str(tmp_path), str(policy), "--episodes", "2", "--json"))
+    cases = [row["case"] for row in rows]
+    assert cases[0] == "normal" and {"giant_job", "tiny_jobs", "unseen_jobs"} < set(cases)
+    assert all(row["episodes"] == 2 and 0 < row["to_fair"] <= row["worst_to_fair"] for row in rows)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler `cc`")

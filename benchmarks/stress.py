@@ -20,7 +20,7 @@ import numpy as np
 from clearsched.evaluation.policies import load_policy
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
-from clearsched.problems.dag_jobs.workloads.stress import kinds_of, stressed
+from clearsched.problems.dag_jobs.workloads.stress import kinds_of
 
 
 def measure(folder: Path, names: list[str], seed: int) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ def measure(folder: Path, names: list[str], seed: int) -> list[dict[str, Any]]:
         policies[name if known else Path(name).stem] = heuristic(name) if known else load_policy(PROBLEM, Path(name))
     rows = []
     for kind in kinds_of(training):
-        given = list(stressed(training, kind, seed))
+        given = instance.stressed_by(kind, training, seed)
         fair = np.empty((2, 0))
         for name, policy in policies.items():
             outcomes = policy.run(instance, given)

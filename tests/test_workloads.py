@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -455,14 +455,14 @@ def test_whole_numbers_may_be_written_as_floats(tmp_path: Path) -> None:
 def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
     training = [Workload(np.arange(3), np.array([0, 100, 200]), 2, 10, seed=1)]
     many = training * stress.SHORT
-    assert stress.kinds_of(many) == stress.STREAMS
+    assert stress.kinds_of(many) == (stress.GIANT, *stress.STREAMS)
     assert [kind.jobs for kind in stress.STREAMS] == sorted(kind.jobs for kind in stress.STREAMS), "short ones first"
-    first, *others = stress.kinds_of(training)
+    _, first, *others = stress.kinds_of(training)
     assert first.episodes == stress.SHORT - 1 and tuple(others) == stress.STREAMS[1:]
     part = stress.kinds_of(many, 0.02)
-    assert [kind.episodes for kind in part] == [1, 1, 2, 1, 1, 1, 1]
-    assert [kind.jobs for kind in part] == [20, 20, 20, 20, 20, 40, 40]
-    assert [kind.backlog for kind in part] == [0, 0, 0, 2, 2, 0, 0]
+    assert [kind.episodes for kind in part] == [2, 1, 1, 2, 1, 1, 1, 1]
+    assert [kind.jobs for kind in part] == [20, 20, 20, 20, 20, 20, 40, 40]
+    assert [kind.backlog for kind in part] == [0, 0, 0, 0, 2, 2, 0, 0]
     for kind in stress.STREAMS:
         first, again, other = (list(stress.stressed(training, kind, seed)) for seed in (5, 5, 6))
         assert len(first) == kind.episodes
@@ -495,9 +495,33 @@ def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:
         load_inputs(trace_path, trace_path.with_name("workloads.parquet"))
 
 
+@pytest.mark.parametrize("gap_ms", [0, 5000])
+def test_a_giant_among_the_jobs_has_many_times_the_tasks(trace_path: Path, gap_ms: int) -> None:
+    """One job of the first half, a giant of a profile of training; the simulator runs it like any other."""
+    draw(trace_path)
+    instance = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
+    training = [replace(one, arrival_ms=gap_ms * np.arange(len(one.profile))) for one in instance.split("train")]
+    kind, *_ = stress.kinds_of(training)
+    assert kind.giant
+    plain, episodes = instance.profiles, instance.stressed_by(kind, training)
+    known, tasks = plain.trace.num_profiles, plain.num_tasks
+    trained = {profile for one in training for profile in one.profile.tolist()}
+    fair = heuristic("fair")
+    for episode, outcome in zip(episodes, fair.run(instance, episodes[:3]), strict=False):
+        (place,) = np.flatnonzero(episode.profile >= known)
+        assert place < (kind.jobs + 1) // 2 and set(np.delete(episode.profile, place).tolist()) <= trained
+        giant = instance._profiles_of([episode])
+        of = int(instance._giants[episode.profile[place] - known])
+        assert of in trained
+        assert giant.num_tasks[episode.profile[place]] == pytest.approx(20 * tasks[of])
+        assert giant.work_ms[episode.profile[place]] == pytest.approx(20 * plain.work_ms[of])
+        assert outcome.measures["jct_s"] > 0
+    assert instance._profiles_of(training) is plain
+
+
 def test_batches_under_stress_come_together() -> None:
     training = [Workload(np.arange(3), np.zeros(3, np.int64), 2, 10, seed=1)]
-    (kind,) = stress.kinds_of(training)
+    _, kind = stress.kinds_of(training)
     made = list(stress.stressed(training, kind))
     assert len(made) == kind.episodes and all((one.arrival_ms == 0).all() for one in made)
     assert {len(one.profile) for one in made} == {kind.jobs}

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs import details
 from clearsched.problems.dag_jobs.bounds import bounds
+from clearsched.problems.dag_jobs.edge_cases import GIANT_TASKS
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
-from clearsched.problems.dag_jobs.simulator.profiles import Profiles
+from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs, streams, stress
+from clearsched.problems.dag_jobs.workloads.giants import with_giants
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem, Timeline, find_objective
 
@@ -67,11 +71,11 @@ class DagJobsInstance:
     def simulate(self, policy: Compiled, episodes: Sequence[Workload], *, record: bool = False) -> list[EpisodeResult]:
         """Run a compiled policy; `record`: the results hold every task and decision."""
         logs = {"record_tasks": record, "record_decisions": record}
-        return [simulate(self.profiles, episode, policy, **logs) for episode in episodes]
+        return [simulate(self._profiles_of([episode]), episode, policy, **logs) for episode in episodes]
 
     def lockstep(self, episodes: Sequence[Workload], width: int | None = None, *, record: bool = False) -> Lockstep:
         """At most `width` episodes at a time."""
-        return Lockstep(self.profiles, episodes, width, record_tasks=record, record_decisions=record)
+        return Lockstep(self._profiles_of(episodes), episodes, width, record_tasks=record, record_decisions=record)
 
     def seed(self, episode: Workload) -> int:
         """The seed of the task durations."""
@@ -93,9 +97,14 @@ class DagJobsInstance:
         return 1.0 if self.drawn is None else float(self._settings.get("stress", 1.0))
 
     def stressed(self, episodes: Sequence[Workload]) -> list[Workload]:
-        """Long streams, overload and a backlog to clear; batches that come together."""
+        """Giants, long streams, overload and a backlog to clear; batches that come together."""
         kinds = stress.kinds_of(episodes, self.stress_share)
-        return [made for kind in kinds for made in stress.stressed(episodes, kind)]
+        return [made for kind in kinds for made in self.stressed_by(kind, episodes)]
+
+    def stressed_by(self, kind: stress.Stress, episodes: Sequence[Workload], seed: int = 0) -> list[Workload]:
+        """The episodes of one kind of stress."""
+        giants = self.profiles.trace.num_profiles + np.arange(len(self._giants))
+        return list(stress.stressed(episodes, kind, seed, giants))
 
     def describe(self, split: str, episodes: Sequence[Workload]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
@@ -115,6 +124,26 @@ class DagJobsInstance:
     def timeline(self, outcome: EpisodeResult, episode: Workload) -> Timeline:
         """Which job every executor worked for."""
         return details.timeline(outcome, episode)
+
+    @cached_property
+    def _giants(self) -> np.ndarray:
+        """int64[g]: profiles of training that have a giant, profile `num_profiles` + i of `_profiles_and_giants`."""
+        if self.drawn is None:
+            return stress.giants_of(np.arange(self.profiles.trace.num_profiles))
+        return stress.giants_of(np.unique(np.concatenate([episode.profile for episode in self.split("train")])))
+
+    @cached_property
+    def _profiles_and_giants(self) -> Profiles:
+        trace = self.profiles.trace
+        copied = np.concatenate([np.arange(trace.num_profiles), self._giants])
+        is_giant = np.arange(len(copied)) >= trace.num_profiles
+        return compile_profiles(with_giants(trace, copied, is_giant, GIANT_TASKS), self.profiles.warmup_delay_ms)
+
+    def _profiles_of(self, episodes: Sequence[Workload]) -> Profiles:
+        """Those that the episodes are of: with giants where one has such."""
+        most = self.profiles.trace.num_profiles
+        plain = all(episode.profile.max(initial=0) < most for episode in episodes)
+        return self.profiles if plain else self._profiles_and_giants
 
     @property
     def _settings(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Episodes that show what short ones hide: long streams, overload, a backlog to clear; batches that come together.
+"""Episodes that show what short ones hide: giants, long streams, overload, a backlog to clear; batches that are large.
 
 A policy that locks the cluster, starves a job or falls behind may look well on a stream of 40 jobs. Jobs are those of
 the episodes given, drawn with replacement; they arrive at random (Poisson) with the mean gap of these episodes.
@@ -31,6 +31,7 @@ class Stress(NamedTuple):
     backlog: int  # jobs that are there at time 0
     episodes: int
     moves: float = 1.0  # time that an executor takes to change jobs, next to that of the episodes
+    giant: bool = False  # whether a job of the first half is one
 
 
 STREAMS = (
@@ -50,8 +51,17 @@ SHORT = 300
 FEWEST = 20
 """Jobs that an episode keeps where only a share of the stress is asked for."""
 
-BATCHES = (Stress("100 jobs at once", 100, 1.0, 100, 8),)
+BATCHES = (
+    Stress("20 jobs at once, a giant among them", 20, 1.0, 20, 100, giant=True),
+    Stress("100 jobs at once", 100, 1.0, 100, 8),
+)
 """Where all jobs arrive at once."""
+
+GIANT = Stress("40 jobs, a giant among them", 40, 1.0, 0, 100, giant=True)
+"""Before the streams. A policy that lets a job keep its executors may let a giant keep all of them."""
+
+GIANTS = 64
+"""Profiles that a giant is made of, at most."""
 
 
 def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, ...]:
@@ -59,7 +69,7 @@ def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, 
     kinds: tuple[Stress, ...] = BATCHES
     if are_streams(episodes):
         first, *others = STREAMS
-        kinds = (first._replace(episodes=max(first.episodes, SHORT - len(episodes))), *others)
+        kinds = (GIANT, first._replace(episodes=max(first.episodes, SHORT - len(episodes))), *others)
     return tuple(_part(kind, share) for kind in kinds)
 
 
@@ -69,8 +79,18 @@ def _part(kind: Stress, share: float) -> Stress:
     return kind._replace(episodes=math.ceil(share * kind.episodes), jobs=jobs, backlog=math.ceil(share * kind.backlog))
 
 
-def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0) -> Iterator[Workload]:
-    """Episodes of a kind: the same for the same episodes and seed."""
+def giants_of(used: np.ndarray) -> np.ndarray:
+    """int64[g]: of the profiles int64[n] those that giants are made of, `GIANTS` at most, in increasing order."""
+    return used if len(used) <= GIANTS else np.sort(np.random.default_rng(len(used)).choice(used, GIANTS, False))
+
+
+def stressed(
+    episodes: Sequence[Workload], kind: Stress, seed: int = 0, giants: np.ndarray | None = None
+) -> Iterator[Workload]:
+    """Episodes of a kind: the same for the same episodes and seed.
+
+    `giants`: int64[g], the profiles of giants, needed by kinds that have one.
+    """
     profiles = np.concatenate([episode.profile for episode in episodes])
     gap_ms = float(np.mean([mean_gap_ms(episode) for episode in episodes]))
     together = max(kind.backlog, 1)
@@ -80,4 +100,7 @@ def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0) -> Itera
         later_ms = poisson(generator, kind.jobs - together + 1, gap_ms / kind.faster)
         arrivals = np.concatenate([np.zeros(together - 1, np.int64), later_ms])
         profile = generator.choice(profiles, kind.jobs)
+        if kind.giant:
+            assert giants is not None
+            profile[generator.integers(-(-kind.jobs // 2))] = generator.choice(giants)
         yield replace(like, profile=profile, arrival_ms=arrivals, seed=int(generator.integers(2**63)))

@@ -154,8 +154,8 @@ def files(problem: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     trace, workloads = drawn(problem, folder)
     first, *others = problem.choices
     name = {"dag_jobs": "job_fair_load", "deferrable_jobs": "job_duration_min"}[problem.name]
-    local = {"dag_jobs": {"job_is_source": 2.0}, "deferrable_jobs": {}}[problem.name]
-    scorers = {first.name: {name: -1.0, **local}} | {choice.name: 0.5 for choice in others}
+    least = {"dag_jobs": "job_work_left_s", "deferrable_jobs": name}[problem.name]
+    scorers = {first.name: {least: -1.0}} | {choice.name: 1.0 for choice in others}
     policy(problem, scorers).write(folder / "mine.json")
     entry = {"when": f"{name} > 1", "do": "avoid", "because": "who has enough waits"}
     (folder / "patches.yaml").write_text(f"patches: {json.dumps([entry])}")

@@ -33,6 +33,7 @@ from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.text import render
 from clearsched.scorers.trees import TreeSum
 from clearsched.search import safety
+from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import Trials, trials
 from clearsched.students import limit_caps, refinement_steps, switch
@@ -40,7 +41,6 @@ from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
 from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement
-from clearsched.students.probing import Probes
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.refining import refine
 from clearsched.students.repairing import headed, repaired

@@ -511,7 +511,7 @@ def test_a_giant_among_the_jobs_has_many_times_the_tasks(trace_path: Path, gap_m
         (place,) = np.flatnonzero(episode.profile >= known)
         assert place < (kind.jobs + 1) // 2 and set(np.delete(episode.profile, place).tolist()) <= trained
         giant = instance._profiles_of([episode])
-        of = int(instance._giants[episode.profile[place] - known])
+        of = int(episode.profile[place]) - known
         assert of in trained
         assert giant.num_tasks[episode.profile[place]] == pytest.approx(20 * tasks[of])
         assert giant.work_ms[episode.profile[place]] == pytest.approx(20 * plain.work_ms[of])

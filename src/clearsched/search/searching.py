@@ -26,8 +26,9 @@ from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
 from clearsched.search.families import families_of
+from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import Check, evidence, first_safe, in_words
+from clearsched.search.safety import evidence, first_safe, in_words
 from clearsched.search.sampling import ground_of
 from clearsched.search.settings import SearchParams
 from clearsched.search.trials import trials
@@ -105,10 +106,10 @@ def search(
         costs = runs.cost([reference], [*train, *validation])[0]
         program: Program = load(entry.program)(ground_of(instance, train, compiled.compiled))
         policy = partial(policy_of, family, problem, instance.none)
+        baseline = heuristic(problem, problem.baseline)
+        probes = Probes(runs, baseline, [*train, *validation, *instance.stressed(train)], [])
         common = Search(family, policy, settings, runs, train, validation, costs[: len(train)], seed, tell)
-        restarts = [Restart(common, number) for number in range(settings.restarts)]
-        for restart in restarts:
-            restart.run(program)
+        restarts = _restarts(common, program, probes)
         ran = [restart for restart in restarts if np.isfinite(restart.validation) and restart.policy is not None]
         if not ran:
             raise ClearschedError(
@@ -116,10 +117,7 @@ def search(
                 "look at the trace, or search for another family"
             )
         ran.sort(key=lambda restart: restart.validation)
-        baseline = heuristic(problem, problem.baseline)
-        episodes = [*train, *validation, *instance.stressed(train)]
-        check = Check(runs, baseline, episodes)
-        chosen = first_safe(check.verdict, [restart.policy for restart in ran if restart.policy])
+        chosen = first_safe(probes.verdict, [restart.policy for restart in ran if restart.policy])
     for line in in_words(chosen, "the best on validation"):
         print(f"search: {family}: {line}", file=sys.stderr, flush=True)
     best = ran[chosen.place]
@@ -135,6 +133,25 @@ def search(
     found = {**most, "validation": told, **judged, "restarts": [_told(restart) for restart in restarts]}
     rows = [row for restart in restarts for row in restart.curve]
     return Found(replace(best.policy, evidence=found), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))
+
+
+def _restarts(common: Search, program: Program, probes: Probes) -> list[Restart]:
+    """Restarts that have run. What told against one of them is asked of those to come, until one passes all of it.
+
+    Where one has no finalist that passes what is known it has its best all the same: there may be nothing safe.
+    """
+    restarts: list[Restart] = []
+    safe = False
+    for number in range(common.settings.restarts):
+        keeps = partial(probes.keeps, known=probes.known)
+        restart = Restart(replace(common, keeps=keeps, is_safe=probes.is_safe), number)
+        restart.run(program)
+        if restart.policy is None:
+            restart.search = common
+            restart.choose()
+        safe = safe or (restart.policy is not None and not probes.verdict(restart.policy).strays)
+        restarts.append(restart)
+    return restarts
 
 
 def policy_of(family: str, problem: Problem, none: bool, program: Program, values: np.ndarray) -> ScoredPolicy:

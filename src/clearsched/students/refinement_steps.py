@@ -13,13 +13,13 @@ from clearsched.problems.problem import Episode
 from clearsched.problems.programs import Program
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList
+from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import Trials
 from clearsched.students.assembly import numbered
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
-from clearsched.students.probing import Probes
 from clearsched.students.repairing import repaired
 from clearsched.students.restructuring import Around, Heats, conditions_on, halved, restructured, shape_of
 from clearsched.students.rounding import Columns

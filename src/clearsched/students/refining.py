@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.scorers.policy import ScoredPolicy
+from clearsched.search.probing import Probes
 from clearsched.search.safety import Chosen, evidence, first_safe
 from clearsched.search.trials import Trials, trials
 from clearsched.students.bench import JOINED, Bench
-from clearsched.students.probing import Probes
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task

@@ -103,8 +103,7 @@ class DagJobsInstance:
 
     def stressed_by(self, kind: stress.Stress, episodes: Sequence[Workload], seed: int = 0) -> list[Workload]:
         """The episodes of one kind of stress."""
-        giants = self.profiles.trace.num_profiles + np.arange(len(self._giants))
-        return list(stress.stressed(episodes, kind, seed, giants))
+        return list(stress.stressed(episodes, kind, seed, self.profiles.trace.num_profiles))
 
     def describe(self, split: str, episodes: Sequence[Workload]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
@@ -126,18 +125,12 @@ class DagJobsInstance:
         return details.timeline(outcome, episode)
 
     @cached_property
-    def _giants(self) -> np.ndarray:
-        """int64[g]: profiles of training that have a giant, profile `num_profiles` + i of `_profiles_and_giants`."""
-        if self.drawn is None:
-            return stress.giants_of(np.arange(self.profiles.trace.num_profiles))
-        return stress.giants_of(np.unique(np.concatenate([episode.profile for episode in self.split("train")])))
-
-    @cached_property
     def _profiles_and_giants(self) -> Profiles:
+        """The profiles, and after them a giant of each."""
         trace = self.profiles.trace
-        copied = np.concatenate([np.arange(trace.num_profiles), self._giants])
-        is_giant = np.arange(len(copied)) >= trace.num_profiles
-        return compile_profiles(with_giants(trace, copied, is_giant, GIANT_TASKS), self.profiles.warmup_delay_ms)
+        twice = np.tile(np.arange(trace.num_profiles), 2)
+        is_giant = np.arange(len(twice)) >= trace.num_profiles
+        return compile_profiles(with_giants(trace, twice, is_giant, GIANT_TASKS), self.profiles.warmup_delay_ms)
 
     def _profiles_of(self, episodes: Sequence[Workload]) -> Profiles:
         """Those that the episodes are of: with giants where one has such."""

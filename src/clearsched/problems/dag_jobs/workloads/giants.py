@@ -16,7 +16,8 @@ def with_giants(trace: Trace, copied: np.ndarray, is_giant: np.ndarray, times: f
 
     Args:
         trace: the profiles.
-        copied: int64[n], non-decreasing: the profile that each new one is a copy of, so that sources stay together.
+        copied: int64[n], the profile that each new one is a copy of; non-decreasing, so that sources stay together, if
+            the trace is to be written.
         is_giant: bool[n], whether the copy has `times` as many tasks in each stage, rounded.
         times: at least 1.
     """

@@ -60,9 +60,6 @@ BATCHES = (
 GIANT = Stress("40 jobs, a giant among them", 40, 1.0, 0, 100, giant=True)
 """Before the streams. A policy that lets a job keep its executors may let a giant keep all of them."""
 
-GIANTS = 64
-"""Profiles that a giant is made of, at most."""
-
 
 def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, ...]:
     """The kinds of stress for episodes like these; with a share of the episodes of each, and of their jobs."""
@@ -79,17 +76,10 @@ def _part(kind: Stress, share: float) -> Stress:
     return kind._replace(episodes=math.ceil(share * kind.episodes), jobs=jobs, backlog=math.ceil(share * kind.backlog))
 
 
-def giants_of(used: np.ndarray) -> np.ndarray:
-    """int64[g]: of the profiles int64[n] those that giants are made of, `GIANTS` at most, in increasing order."""
-    return used if len(used) <= GIANTS else np.sort(np.random.default_rng(len(used)).choice(used, GIANTS, False))
-
-
-def stressed(
-    episodes: Sequence[Workload], kind: Stress, seed: int = 0, giants: np.ndarray | None = None
-) -> Iterator[Workload]:
+def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0, first_giant: int = 0) -> Iterator[Workload]:
     """Episodes of a kind: the same for the same episodes and seed.
 
-    `giants`: int64[g], the profiles of giants, needed by kinds that have one.
+    `first_giant`: the profile that is the giant of profile 0; the giants of the others follow.
     """
     profiles = np.concatenate([episode.profile for episode in episodes])
     gap_ms = float(np.mean([mean_gap_ms(episode) for episode in episodes]))
@@ -101,6 +91,5 @@ def stressed(
         arrivals = np.concatenate([np.zeros(together - 1, np.int64), later_ms])
         profile = generator.choice(profiles, kind.jobs)
         if kind.giant:
-            assert giants is not None
-            profile[generator.integers(-(-kind.jobs // 2))] = generator.choice(giants)
+            profile[generator.integers(-(-kind.jobs // 2))] += first_giant
         yield replace(like, profile=profile, arrival_ms=arrivals, seed=int(generator.integers(2**63)))

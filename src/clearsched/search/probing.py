@@ -1,4 +1,4 @@
-"""Whether a step of a refinement is safe: asked of a few episodes, among them all on which somebody strayed before.
+"""Whether a step of a search is safe: asked of a few episodes, among them all on which somebody strayed before.
 
 The whole check takes seconds, and what a lock needs comes once in a hundred episodes: a few of them let it pass. So the
 part of the whole check on which a policy strayed is asked of all that come after it (counterexample-guided, as in

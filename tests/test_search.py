@@ -28,11 +28,13 @@ from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import heuristic as heuristic_of
 from clearsched.problems.programs import Ground, Number, Program, rounded
 from clearsched.schemas import SEARCH_CURVE, read_table
+from clearsched.search import searching
 from clearsched.search import weights as weights_module
 from clearsched.search.evolution import Evolution
 from clearsched.search.families import FAMILIES, families_of
 from clearsched.search.inputs import Caps, inputs_of, told
-from clearsched.search.safety import evidence, judge
+from clearsched.search.restarts import Restart, Search
+from clearsched.search.safety import Verdict, evidence, judge
 from clearsched.search.sampling import ground_of
 from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
@@ -119,6 +121,48 @@ def test_threads_change_nothing() -> None:
         return scorers, found.policy.evidence, found.curve.to_pylist()
 
     assert of(1) == of(2) == of(3)
+
+
+class ToldProbes:
+    """Of three policies, numbers here, the second is the first that is safe."""
+
+    def __init__(self) -> None:
+        self.known, self.asked = 0, list[int]()
+
+    def keeps(self, policy: int, known: int) -> bool:
+        return policy >= known
+
+    def is_safe(self, policy: int) -> bool:
+        return policy != 0 or not self.known
+
+    def verdict(self, policy: int) -> Verdict:
+        self.asked.append(policy)
+        self.known += policy == 0
+        return Verdict(2.0 if policy == 0 else 1.0, 8)
+
+
+def test_what_told_against_a_restart_is_asked_of_those_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until one passes the whole check; one that finds nothing safe has its best all the same."""
+    begun: list[tuple[Search, int]] = []
+
+    class Told(Restart):
+        def run(self, program: Any) -> None:
+            begun.append((self.search, self.number))
+            self.choose()
+
+        def choose(self) -> None:
+            found: Any = {0: 0, 1: 0, 2: 2, 3: 3}[self.number]
+            self.policy = found if self.search.is_safe(found) else None
+
+    monkeypatch.setattr(searching, "Restart", Told)
+    probes: Any = ToldProbes()
+    nothing: Any = None
+    common = Search("x", nothing, settings(restarts=4), nothing, [], [], np.zeros(0), 1)
+    restarts = searching._restarts(common, nothing, probes)
+    assert [restart.policy for restart in restarts] == [0, 0, 2, 3]
+    assert probes.asked == [0, 0, 2], "not after one that is safe"
+    keeps: list[Any] = [search.keeps for search, _ in begun]
+    assert [keep(1) for keep in keeps] == [True, True, False, False], "by 0, 1, 2 and 2 episodes that are known by then"
 
 
 class Fixed:

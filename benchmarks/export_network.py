@@ -36,7 +36,7 @@ def decisions(profiles: Profiles) -> list[Graph]:
     lockstep, found = Lockstep(profiles, [setting.episode(profiles.trace.num_profiles, 0, 0)]), []
     while lockstep.advance():
         found.append(lockstep.observe().take(np.arange(1)))
-        lockstep.answer(lockstep.ask(fair))
+        lockstep.answer(lockstep.ask(fair), by_heuristic=True)
     return found
 
 

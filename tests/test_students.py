@@ -128,7 +128,7 @@ def recorded(instance: Toys, expert: Any, episodes: Sequence[Workload]) -> Datas
                 ids, groups = np.append(ids, NONE), np.append(groups, NONE)
             rank.append((features, ids, groups, len(ids) - 1 if at == NONE else at, lane, count[lane]))
             count[lane] += 1
-        lockstep.answer(answers)
+        lockstep.answer(answers, by_heuristic=True)
     return Dataset(_choices(rank), _choices(level), EXECUTORS, PROBLEM.choices)
 
 

@@ -134,14 +134,20 @@ class DagJobsInstance:
 
     def _profiles_of(self, episodes: Sequence[Workload]) -> Profiles:
         """Those that the episodes are of: with giants where one has such."""
-        most = self.profiles.trace.num_profiles
-        plain = all(episode.profile.max(initial=0) < most for episode in episodes)
-        return self.profiles if plain else self._profiles_and_giants
+        first_giant = self.profiles.trace.num_profiles
+        giants = any(_most(episode.profile) >= first_giant for episode in episodes)
+        return self._profiles_and_giants if giants else self.profiles
 
     @property
     def _settings(self) -> Mapping[str, Any]:
         assert self.drawn is not None
         return self.drawn.settings
+
+
+def _most(profile: Any) -> int:
+    """The largest of an episode's profiles. Episodes with giants are made here, so theirs are whole numbers."""
+    numbers = isinstance(profile, np.ndarray) and profile.dtype.kind == "i" and profile.size
+    return int(profile.max()) if numbers else -1
 
 
 def open_instance(trace: Path, workloads: Path) -> DagJobsInstance:

@@ -182,8 +182,7 @@ class Restart:
         cost = self.search.trials.cost(policies, self.search.validation).mean(axis=1)
         order = np.argsort(cost, kind="stable").tolist()
         best = next((place for place in order if self.search.is_safe(policies[place])), None)
-        if best is not None:
-            self.validation, self.policy = float(cost[best]), policies[best]
+        self.validation, self.policy = (np.inf, None) if best is None else (float(cost[best]), policies[best])
         if self.curve:
             told = self.search.trials.value(self.validation)
             self.curve[-1]["validation_objective"] = told if np.isfinite(told) else None

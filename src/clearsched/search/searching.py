@@ -136,9 +136,10 @@ def search(
 
 
 def _restarts(common: Search, program: Program, probes: Probes) -> list[Restart]:
-    """Restarts that have run. What told against one of them is asked of those to come, until one passes all of it.
+    """Restarts that have run. What told against a finalist is asked of the next ones, and of the restarts to come.
 
-    Where one has no finalist that passes what is known it has its best all the same: there may be nothing safe.
+    So until one passes the whole check. A restart that has no such finalist has its best all the same: there may be
+    nothing safe.
     """
     restarts: list[Restart] = []
     safe = False
@@ -146,10 +147,13 @@ def _restarts(common: Search, program: Program, probes: Probes) -> list[Restart]
         keeps = partial(probes.keeps, known=probes.known)
         restart = Restart(replace(common, keeps=keeps, is_safe=probes.is_safe), number)
         restart.run(program)
+        while not safe and restart.policy is not None:
+            safe = not probes.verdict(restart.policy).strays
+            if not safe:
+                restart.choose()  # it has learned what told
         if restart.policy is None:
             restart.search = common
             restart.choose()
-        safe = safe or (restart.policy is not None and not probes.verdict(restart.policy).strays)
         restarts.append(restart)
     return restarts
 

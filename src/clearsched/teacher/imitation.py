@@ -36,7 +36,6 @@ from clearsched.teacher.settings import CloneParams
 SAMPLE = 4096
 """Decisions that the shift and scale of the network's inputs are taken from."""
 
-
 WIDTH = 128
 """Episodes that the range of the network's inputs is taken from at a time."""
 

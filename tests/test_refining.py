@@ -812,6 +812,19 @@ def test_streams_are_joined_and_batches_are_not() -> None:
     assert [len(outcome.jct_s) for outcome in student_of(LEAST_WORK).run(instance, [both, alone])] == [6, 3]
 
 
+def test_a_long_stream_is_parted_and_others_are_not() -> None:
+    """170 jobs are four parts, each from its own first arrival on, that hold every job once and in its order."""
+    instance = Queue()
+    long = toy_workload(list(range(0, 1700, 10)), 1, profile=[i % 3 for i in range(170)], moving_delay_ms=0, seed=7)
+    short = toy_workload([0, 100, 400], 1, profile=[0, 1, 2], moving_delay_ms=0, seed=8)
+    batch = toy_workload([0] * 170, 1, profile=[0] * 170, moving_delay_ms=0, seed=9)
+    *parts, last, other = instance.parted([long, short, batch])
+    assert (last, other) == (short, batch)
+    assert [len(part.profile) for part in parts] == [43, 43, 42, 42]
+    assert np.concatenate([part.profile for part in parts]).tolist() == long.profile.tolist()
+    assert all(part.arrival_ms.tolist() == list(range(0, 10 * len(part.profile), 10)) for part in parts)
+
+
 # Strategies that compete ---------------------------------------------------------------------------------------------
 
 JOBS = NAMES.index("jobs_in_system")

@@ -34,7 +34,7 @@ from clearsched.search.evolution import Evolution
 from clearsched.search.families import FAMILIES, families_of
 from clearsched.search.inputs import Caps, inputs_of, told
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import Verdict, evidence, judge
+from clearsched.search.safety import Verdict, evidence, judge, told_safe, verdict_in
 from clearsched.search.sampling import ground_of
 from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
@@ -100,6 +100,7 @@ def test_weights_find_when_to_wait() -> None:
         lockstep=instance.lockstep,
         stress_share=1.0,
         stressed=lambda episodes: [],
+        parted=list,
     )
     fifo = heuristic_of(DEFERRABLE, "fifo")
     assert fifo.run(instance, [episode])[0].measures["cost"] > case.optimum + 0.01
@@ -141,8 +142,8 @@ class ToldProbes:
         return Verdict(2.0 if policy == 0 else 1.0, 8)
 
 
-def test_what_told_against_a_restart_is_asked_of_those_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until one passes the whole check; one that finds nothing safe has its best all the same."""
+def test_a_restart_is_made_again_with_what_told_against_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until that passes the whole check; one that finds nothing safe has its best all the same."""
     begun: list[tuple[Search, int]] = []
 
     class Told(Restart):
@@ -158,11 +159,12 @@ def test_what_told_against_a_restart_is_asked_of_those_to_come(monkeypatch: pyte
     probes: Any = ToldProbes()
     nothing: Any = None
     common = Search("x", nothing, settings(restarts=4), nothing, [], [], np.zeros(0), 1)
-    restarts = searching._restarts(common, nothing, probes)
+    restarts = [searching._safe_restart(common, nothing, probes, number) for number in range(4)]
     assert [restart.policy for restart in restarts] == [0, 0, 2, 3]
-    assert probes.asked == [0, 2], "what is known is not asked, nor anybody after one that is safe"
+    assert [number for _, number in begun] == [0] * searching.AGAIN + [1] * searching.AGAIN + [2, 3]
+    assert probes.asked == [0, 2, 3], "what is known is not asked"
     keeps: list[Any] = [search.keeps for search, _ in begun]
-    assert [keep(0) for keep in keeps] == [True, False, False, False], "by what is known by then"
+    assert [keep(0) for keep in keeps] == [True] + [False] * (len(keeps) - 1), "by what is known by then"
 
 
 class Fixed:
@@ -230,12 +232,27 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     assert [verdict.strays for verdict in verdicts] == [True, True, False], "none is asked after one that is safe"
     assert str(verdicts[0]) == "on an episode a measure is 1.05 times its limit"
     assert str(verdicts[1]) == "on its worst episode it takes 1.60 times the baseline's"
-    assert verdicts[2].of_limit == 1.0
+    assert (verdicts[2].of_limit, verdicts[2].worst, verdicts[2].end) == (1.0, 0.5, 1.0)
     assert [verdict.episodes for verdict in verdicts] == [21, 16, 21]
     assert evidence(verdicts[2], baseline)["stress"] == {
-        "heuristic": "stalling", "episodes": 21, "worst": 1.0, "of_limit": 1.0
+        "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0
     }  # fmt: skip
     assert evidence(verdicts[2], baseline, 0.02)["stress"]["share"] == 0.02, "less than the whole check is told"
+
+
+def test_cost_end_and_measures_are_told_apart() -> None:
+    """And each by itself is enough to refuse a policy."""
+    for verdict, line in (
+        (Verdict(1.5, 8, 1.0, 1.5), "on its worst episode it takes 1.50 times the baseline's"),
+        (Verdict(1.51, 8), "on its worst episode it takes 1.51 times the baseline's"),
+        (Verdict(1.0, 8, end=1.51), "on an episode its last job ends after 1.51 times the baseline's time"),
+        (Verdict(1.0, 8, 1.01), "on an episode a measure is 1.01 times its limit"),
+    ):
+        assert str(verdict) == line
+        assert verdict.strays == (verdict != (1.5, 8, 1.0, 1.5))
+        told = evidence(verdict, heuristic("fair"))
+        assert told_safe(told) is not verdict.strays and verdict_in(told) == verdict
+    assert Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0)) == Verdict(1.0, 12, 0.6, 1.1)
 
 
 def test_a_search_in_which_nothing_runs_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

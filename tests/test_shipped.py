@@ -264,6 +264,24 @@ def test_results_of_another_scenario_or_of_shipped_policies(tmp_path: Path) -> N
         shipped.make("again", results_of(tmp_path, "again", source="shipped"))
 
 
+def test_a_teacher_that_was_shipped_is_kept_beside_a_new_search(tmp_path: Path, folder: Path) -> None:
+    """The files are those of the results, and the command says which of them are made anew."""
+    shipped.make("small", results_of(tmp_path))
+    results = results_of(tmp_path, source="shipped")
+    common = {"problem": "dag_jobs", "scenario": "small"}
+    write_json(results / "params/search.json", common | {"search": {"source": "search"}})
+    before = (folder / "small/teacher.safetensors").read_bytes()
+    (results / "search/weights.txt").write_text("a better rule")
+    shipped.make("small", results)
+    assert (folder / "small/teacher.safetensors").read_bytes() == before
+    assert (folder / "small/weights.txt").read_text() == "a better rule"
+    command = "snakemake --cores 2 --config scenarios='[scenarios/small.yaml]' teacher='{source: shipped}'"
+    assert command in (folder / "small/card.md").read_text()
+    write_json(results / "params/search.json", common | {"search": {"source": "shipped"}})
+    with pytest.raises(ClearschedError, match=r"search\.source is shipped: there is nothing new to ship"):
+        shipped.make("small", results)
+
+
 def test_the_command_line(tmp_path: Path, folder: Path) -> None:
     results = results_of(tmp_path)
     runner = CliRunner()

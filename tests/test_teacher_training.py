@@ -294,6 +294,41 @@ def test_training_seeds_differ_and_the_best_is_chosen(inputs: list[Path], traine
     teacher.load_policy(tmp_path / "out" / "teacher.safetensors")
 
 
+def test_a_network_is_judged_on_giants_and_its_file_tells(inputs: list[Path], trained: Path) -> None:
+    """The ratios are those of the policy and of fair on the validation episodes and on the stress, run by hand."""
+    instance = opened(inputs)
+    stressed = instance.stressed(instance.split("train"))
+    episodes = [*instance.split("validation"), *stressed[:200], *stressed[200::8]]
+    assert any(episode.profile.max() >= TRACE.num_profiles for episode in episodes), "a giant is among them"
+    policy = teacher.load_policy(trained / "teacher.safetensors")
+    own, fair = (
+        [(each.measures["jct_s"], each.end_s) for each in of.run(instance, episodes)]
+        for of in (policy, heuristic("fair"))
+    )
+    ratios = (np.array(own) / np.array(fair)).max(axis=0)
+    told = json.loads((trained / "teacher.json").read_text())["stress"]
+    assert told["heuristic"] == "fair" and told["episodes"] == len(episodes)
+    assert [told["worst"], told["end"]] == pytest.approx(ratios.tolist(), rel=1e-3)
+
+
+def test_a_network_that_strays_is_chosen_last(
+    inputs: list[Path], trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However good it is on the validation episodes; where all stray the best of them is kept, and a line says so."""
+    for name, value, worst in (("good", 9.0, 1.3), ("safe", 11.0, 1.1), ("worse", 10.0, 1.3)):
+        shutil.copytree(trained, tmp_path / name)
+        facts = json.loads((trained / "teacher.json").read_text())
+        facts["validation"]["teacher"] = value
+        facts["stress"]["worst"] = worst
+        write_json(tmp_path / name / "teacher.json", facts)
+    folders = [tmp_path / name for name in ("good", "safe", "worse")]
+    chosen = teacher.choose(folders, tmp_path / "out")
+    assert chosen["validation"]["teacher"] == 11.0 and not capsys.readouterr().err
+    assert [seed["safe"] for seed in chosen["seeds"]] == [False, True, False]
+    assert teacher.choose([folders[2], folders[0]], tmp_path / "out")["validation"]["teacher"] == 9.0
+    assert "none is safe" in capsys.readouterr().err
+
+
 def test_a_choice_among_strangers_is_refused(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(ClearschedError, match="no folder"):
         teacher.choose([], tmp_path)

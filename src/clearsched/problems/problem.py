@@ -230,6 +230,12 @@ class Instance(Protocol):
         The episodes as they are where joining them would make another kind of episode. All are used.
         """
 
+    def parted(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """Long episodes as several short ones each, for a first look at many policies: the plainly worse show there.
+
+        The episodes as they are where parting them would make another kind of episode, or where they are short.
+        """
+
     @property
     def stress_share(self) -> float:
         """The share of its stress that `stressed` makes, in (0, 1]: what passes less than all is not fit to deploy."""

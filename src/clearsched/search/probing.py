@@ -15,8 +15,17 @@ from clearsched.problems.problem import Episode
 from clearsched.search.safety import PART, Check, Verdict
 from clearsched.search.trials import Trials
 
-LATEST = 3
+LATEST = 12
 """So many of the episodes that told are asked of every candidate of a search."""
+
+
+FIRST, EVERY = 200, 8
+"""So many episodes of the stress, the first, and of the rest every so many-th, for those who can't be asked all."""
+
+
+def sample(stressed: Sequence[Episode]) -> list[Episode]:
+    """A part of the stress: its first episodes, which are short and hold the giants, and some of the others."""
+    return [*stressed[:FIRST], *stressed[FIRST::EVERY]]
 
 
 class Probes:

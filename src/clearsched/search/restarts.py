@@ -45,6 +45,11 @@ class Budget(Protocol):
     def population(self) -> int: ...
 
 
+def long_ones(count: int, episodes: Sequence[Episode], short: Sequence[Episode]) -> int:
+    """How many of some episodes are about as much as so many short ones, which have the same jobs; at least one."""
+    return max(1, count * len(episodes) // len(short))
+
+
 @dataclass(frozen=True)
 class Search:
     """What all restarts share.

@@ -29,20 +29,32 @@ PART = 16
 class Verdict(NamedTuple):
     """How a policy did next to the baseline on its worst episode."""
 
-    worst: float  # times the baseline's cost or end, whichever is more
+    worst: float  # times the baseline's cost
     episodes: int  # of which that is the worst: none is run after one on which it strays
     of_limit: float = 0.0  # the largest of the measures with a limit: over it, and over the baseline's `scale_s`
+    end: float = 0.0  # times the baseline's time to the last job
 
     @property
     def strays(self) -> bool:
         """Whether it must not be used."""
-        return not (self.worst <= LIMIT and self.of_limit <= 1.0)
+        return not (self.worst <= LIMIT and self.end <= LIMIT and self.of_limit <= 1.0)
 
     def __str__(self) -> str:
         """For example "on its worst episode it takes 18.84 times the baseline's"."""
-        if self.worst > LIMIT or self.of_limit <= 1.0:
+        if self.worst > LIMIT or not self.strays:
             return f"on its worst episode it takes {self.worst:.2f} times the baseline's"
+        if self.end > LIMIT:
+            return f"on an episode its last job ends after {self.end:.2f} times the baseline's time"
         return f"on an episode a measure is {self.of_limit:.2f} times its limit"
+
+    def with_more(self, other: Verdict) -> Verdict:
+        """On the episodes of both."""
+        return Verdict(
+            max(self.worst, other.worst),
+            self.episodes + other.episodes,
+            max(self.of_limit, other.of_limit),
+            max(self.end, other.end),
+        )
 
 
 class Chosen(NamedTuple):
@@ -97,8 +109,7 @@ class Check:
             if place == len(self._theirs):
                 self._theirs.append(self._runs.outcomes([self._baseline], part)[:, 0])
             told = verdict_of(self._runs.outcomes([policy], part)[:, 0], self._theirs[place])
-            run = verdict.episodes + told.episodes
-            verdict = Verdict(max(verdict.worst, told.worst), run, max(verdict.of_limit, told.of_limit))
+            verdict = verdict.with_more(told)
             if verdict.strays:
                 break
         return verdict
@@ -110,8 +121,12 @@ class Check:
 
 def verdict_of(own: np.ndarray, baseline: np.ndarray) -> Verdict:
     """Of what `trials.table_of` tells of a policy and of the baseline, float64[4, episodes] each."""
-    worst = worst_ratio(own[[COST, END]], baseline[[COST, END]])
-    return Verdict(worst, own.shape[1], worst_ratio(own[WATCHED], baseline[SCALE]))
+    return Verdict(
+        worst_ratio(own[COST], baseline[COST]),
+        own.shape[1],
+        worst_ratio(own[WATCHED], baseline[SCALE]),
+        worst_ratio(own[END], baseline[END]),
+    )
 
 
 def worst_ratio(own: np.ndarray, baseline: np.ndarray) -> float:
@@ -133,10 +148,16 @@ def in_words(chosen: Chosen, otherwise: str) -> list[str]:
     return lines
 
 
+def verdict_in(evidence: Mapping[str, Any]) -> Verdict:
+    """What a policy's file tells of it; nothing that is against it where it was never judged."""
+    stress = evidence.get("stress", {})
+    worst, episodes, of_limit, end = (stress.get(name, 0) for name in ("worst", "episodes", "of_limit", "end"))
+    return Verdict(worst, episodes, of_limit, end)
+
+
 def told_safe(evidence: Mapping[str, Any]) -> bool:
     """Whether a policy's file tells of nothing that it must not be used for; so one that was never judged."""
-    told = evidence.get("stress", {})
-    return not Verdict(told.get("worst", 0.0), 0, told.get("of_limit", 0.0)).strays
+    return not verdict_in(evidence).strays
 
 
 def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str, Any]:
@@ -148,6 +169,7 @@ def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str
             "episodes": verdict.episodes,
             "worst": rounded(verdict.worst, 4),
             "of_limit": rounded(verdict.of_limit, 4),
+            "end": rounded(verdict.end, 4),
             **part,
         }
     }

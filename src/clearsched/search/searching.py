@@ -27,7 +27,7 @@ from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
 from clearsched.search.families import families_of
 from clearsched.search.probing import Probes
-from clearsched.search.restarts import Restart, Search
+from clearsched.search.restarts import Restart, Search, long_ones
 from clearsched.search.safety import evidence, first_safe, in_words
 from clearsched.search.sampling import ground_of
 from clearsched.search.settings import SearchParams
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 DIGITS = 6
 """Digits of the measure that a policy's file tells."""
+
+AGAIN = 8
+"""So often a restart is made at most."""
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -104,12 +107,14 @@ def search(
     compiled: Any = reference
     with trials(instance, measure, threads) as runs:
         costs = runs.cost([reference], [*train, *validation])[0]
+        count = long_ones(settings.episodes, train, instance.parted(train))
+        settings = settings.model_copy(update={"episodes": count})
         program: Program = load(entry.program)(ground_of(instance, train, compiled.compiled))
         policy = partial(policy_of, family, problem, instance.none)
         baseline = heuristic(problem, problem.baseline)
         probes = Probes(runs, baseline, [*train, *validation, *instance.stressed(train)], [])
         common = Search(family, policy, settings, runs, train, validation, costs[: len(train)], seed, tell)
-        restarts = _restarts(common, program, probes)
+        restarts = [_safe_restart(common, program, probes, number) for number in range(settings.restarts)]
         ran = [restart for restart in restarts if np.isfinite(restart.validation) and restart.policy is not None]
         if not ran:
             raise ClearschedError(
@@ -135,27 +140,24 @@ def search(
     return Found(replace(best.policy, evidence=found), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))
 
 
-def _restarts(common: Search, program: Program, probes: Probes) -> list[Restart]:
-    """Restarts that have run. What told against a finalist is asked of the next ones, and of the restarts to come.
+def _safe_restart(common: Search, program: Program, probes: Probes, number: int) -> Restart:
+    """A restart that has run, made again while its best does not pass the whole check: with what told against it.
 
-    So until one passes the whole check. A restart that has no such finalist has its best all the same: there may be
-    nothing safe.
+    What ran is known, so that only what follows from another answer runs anew. At last the next finalists are asked; a
+    restart without a safe one has its best all the same: there may be nothing safe.
     """
-    restarts: list[Restart] = []
-    safe = False
-    for number in range(common.settings.restarts):
+    for _ in range(AGAIN):
         keeps = partial(probes.keeps, known=probes.known)
         restart = Restart(replace(common, keeps=keeps, is_safe=probes.is_safe), number)
         restart.run(program)
-        while not safe and restart.policy is not None:
-            safe = not probes.verdict(restart.policy).strays
-            if not safe:
-                restart.choose()  # it has learned what told
-        if restart.policy is None:
-            restart.search = common
-            restart.choose()
-        restarts.append(restart)
-    return restarts
+        if restart.policy is not None and not probes.verdict(restart.policy).strays:
+            return restart
+    while restart.policy is not None and probes.verdict(restart.policy).strays:
+        restart.choose()  # it has learned what told
+    if restart.policy is None:
+        restart.search = common
+        restart.choose()
+    return restart
 
 
 def policy_of(family: str, problem: Problem, none: bool, program: Program, values: np.ndarray) -> ScoredPolicy:

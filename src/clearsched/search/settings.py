@@ -28,7 +28,7 @@ class SearchParams(Section):
         ge=1,
         le=1_000_000,
         description="training episodes that each candidate of a generation runs, or all there are; the next generation "
-        "takes the next ones",
+        "takes the next ones; a long one counts as several short ones",
     )
     population: int = Field(16, ge=4, le=10_000, description="candidates of a generation")
     source: Literal["search", "shipped"] = Field(

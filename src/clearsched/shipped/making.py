@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ MOST_BYTES = 1_000_000
 
 STAGES = ("traces", "workloads", "heuristics", "search", "teacher", "evaluation")
 """What a policy and its result depend on."""
+
+MADE = ("search", "teacher")
+"""Stages whose policies are shipped; what one of them took from here is kept beside what the other made anew."""
 
 TEACHER_FILES = ("teacher.json", "teacher.safetensors", "learning_curve.parquet")
 
@@ -59,7 +63,7 @@ def make(name: str, results: Path) -> Path:
 
     Raises:
         ClearschedError: the results are another scenario's, incomplete, made from other data than lie beside them, or
-            themselves of shipped policies; a file is too large.
+            all of shipped policies; a file is too large.
     """
     results = Path(results)
     params = _params(name, results)
@@ -78,7 +82,7 @@ def make(name: str, results: Path) -> Path:
         "problem": problem.name,
         "version": __version__,
         "seed": params["workloads"]["seed"],
-        "command": _commands(name, problem.name),
+        "command": _commands(name, problem.name, _kept(params)),
         "data": {"source": params["traces"]["traces"]["source"]} | data,
         "params": {stage: digest_json(values) for stage, values in params.items()},
         "features": store.features_of(problem),
@@ -119,11 +123,13 @@ def _params(name: str, results: Path) -> dict[str, Any]:
     for stage in ("traces", "workloads"):
         if stage not in found:
             raise ClearschedError(f"{results}: no results of a scenario: params/{stage}.json is missing: run snakemake")
-    for stage, values in found.items():
+    for values in found.values():
         if values["scenario"] != name:
             raise ClearschedError(f"{results}: results of the scenario {values['scenario']!r}, not {name!r}")
-        source = values.get(stage, {}).get("source")
-        if source in ("shipped", "published"):
+    sources = {stage: found[stage][stage].get("source") for stage in MADE if stage in found}
+    others = {stage: source for stage, source in sources.items() if source in ("shipped", "published")}
+    for stage, source in others.items():
+        if source == "published" or len(others) == len(sources):
             raise ClearschedError(f"{results}: {stage}.source is {source}: there is nothing new to ship")
     if found["workloads"].get("workload", {}).get("stress", 1.0) < 1:
         raise ClearschedError(f"{results}: workload.stress is below 1: what is shipped passes the whole safety check")
@@ -199,18 +205,24 @@ def _seeds(path: Path, policies: list[str]) -> list[dict[str, Any]]:
     return [row for row in rows if row["policy"] in policies]
 
 
-def _commands(name: str, problem: str) -> list[str]:
-    """What makes the folder anew, in two steps."""
-    return [run_command(name, problem), f"clearsched shipped make {name} --results results/{name}"]
+def _kept(params: Mapping[str, Any]) -> list[str]:
+    """The stages whose policies were taken from here, and stay what they are."""
+    return [stage for stage in MADE if params.get(stage, {}).get(stage, {}).get("source") == "shipped"]
 
 
-def run_command(name: str, problem: str) -> str:
+def _commands(name: str, problem: str, kept: Sequence[str]) -> list[str]:
+    """What makes the folder anew, in two steps; `kept`: stages whose policies are taken as they are."""
+    return [run_command(name, problem, kept), f"clearsched shipped make {name} --results results/{name}"]
+
+
+def run_command(name: str, problem: str, kept: Sequence[str] = ()) -> str:
     """What makes the results of a scenario anew."""
-    if name == "default":
-        return "snakemake --cores 2"
+    config = [f"{stage}='{{source: shipped}}'" for stage in kept]
     if name == problem:
-        return f"snakemake --cores 2 --config problem={problem}"
-    return f"snakemake --cores 2 --config scenarios='[scenarios/{name}.yaml]'"
+        config.insert(0, f"problem={problem}")
+    elif name != "default":
+        config.insert(0, f"scenarios='[scenarios/{name}.yaml]'")
+    return " ".join(["snakemake --cores 2", *(["--config", *config] if config else [])])
 
 
 def _digest(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -62,6 +63,11 @@ class Bench:
         joined = self.instance.joined(self.instance.split("train"), JOINED)
         seen = len(joined) - int(UNSEEN * len(joined))
         return joined[:seen], joined[seen:]
+
+    @cached_property
+    def short(self) -> list[Episode]:
+        """The training episodes for a first look at many variants; what a budget of episodes is counted in."""
+        return self.instance.parted(self.instance.split("train"))
 
     def train_cost(self, student: Policy) -> float:
         """Mean cost of the training episodes, in the unit of the measure."""

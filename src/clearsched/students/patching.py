@@ -119,6 +119,8 @@ def refuse_worse(compared: Compared, where: str) -> None:
     before, after = compared.before.verdict, compared.after.verdict
     if not after.worst <= max(LIMIT, before.worst):
         told = f"an episode takes {after.worst:.2f} times the baseline's ({before.worst:.2f} without them)"
+    elif not after.end <= max(LIMIT, before.end):
+        told = f"the last job ends after {after.end:.2f} times the baseline's time ({before.end:.2f} without them)"
     elif not after.of_limit <= max(1.0, before.of_limit):
         told = f"a measure is {after.of_limit:.2f} times its limit ({before.of_limit:.2f} without them)"
     else:

@@ -213,8 +213,7 @@ class Steps:
         """What structures next to a student are compared by."""
         task, level = self._task, self._task.level
         most, ties = (getattr(task.settings, name, 0) for name in ("max_rules", "ties"))
-        single = task.bench.instance.split("train")
-        around = Around(task.rank.name, self._runs.cost, self._train, single, self._features, most, ties)
+        around = Around(task.rank.name, self._runs.cost, self._train, task.bench.short, self._features, most, ties)
         if level is None or task.dataset.level is None or not self._settings.levels:
             return around
         rows, columns = self._level_rows, self._columns[level.name]

@@ -16,16 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.scorers.policy import ScoredPolicy
-from clearsched.search.probing import Probes
+from clearsched.search.probing import Probes, sample
+from clearsched.search.restarts import long_ones
 from clearsched.search.safety import Chosen, evidence, first_safe
 from clearsched.search.trials import Trials, trials
 from clearsched.students.bench import JOINED, Bench
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
-
-PROBE = 8
-"""Of the stress that what is chosen must pass, every so many-th episode is asked after each step."""
 
 AGAIN = 2
 """A refinement of which nothing is safe begins again, so often at most, if it has learned which episodes tell."""
@@ -60,9 +58,8 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
     """
     instance, validation = task.bench.instance, task.bench.validation
     train, unseen = task.bench.searched_on()
-    single = len(instance.split("train"))
-    episodes = max(1, settings.episodes * (len(train) + len(unseen)) // single)
-    settings = settings.model_copy(update={"episodes": episodes})
+    count = long_ones(settings.episodes, [*train, *unseen], task.bench.short)
+    settings = settings.model_copy(update={"episodes": count})
     longer = instance.joined(validation, JOINED)
     choosing = [*validation, *(longer if len(longer) < len(validation) else []), *unseen]
     spent = 0.0
@@ -87,7 +84,7 @@ def _probes(bench: Bench, runs: Trials) -> Probes | None:
         return None
     single = bench.instance.split("train")
     stressed = bench.instance.stressed(single)
-    return Probes(runs, bench.baseline, [*bench.validation, *single, *stressed], stressed[::PROBE])
+    return Probes(runs, bench.baseline, [*bench.validation, *single, *stressed], sample(stressed))
 
 
 def _chosen(

@@ -30,7 +30,7 @@ RARE = 0.2
 def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPolicy | None:
     """The cheapest safe policy next to an unsafe student: it never idles, or has another structure; None: none is.
 
-    What matters is that it is safe, refinement goes on from there. There are some thousands, so a few single episodes
+    What matters is that it is safe, refinement goes on from there. There are some thousands, so a few short episodes
     tell which are asked whether they are safe, and more episodes which of the safe ones is the cheapest. What cures
     most is tried in any case, other structures as long as they are among the cheapest.
     """
@@ -38,7 +38,7 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
     options = [*cures, *(option for each in options_of(student, around).values() for option in each)]
     if not options:
         return None
-    order = cheapest(options, around.costs, around.single)
+    order = cheapest(options, around.costs, around.short)
     tried = (options[place] for rank, place in enumerate(order) if rank < REPAIRS or place < len(cures))
     safe = list(islice(filter(is_safe, tried), SAFE))
     more = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]

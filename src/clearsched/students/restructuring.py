@@ -30,7 +30,7 @@ QUANTILES = (0.2, 0.5, 0.8)
 """Of a feature's values among the candidates: the thresholds that are tried for a further condition."""
 
 SCREEN, SCREENED = 1 / 384, 192
-"""After such a share of the training episodes, single ones, so many options go on to the heats on joined ones."""
+"""After such a share of the training episodes, short ones, so many options go on to the heats on long ones."""
 
 Heats = Sequence[tuple[float, int]]
 """After such a share of the episodes so many options go on; the last of them run all."""
@@ -65,7 +65,7 @@ class Around(NamedTuple):
     choice: str  # the choice among candidates
     costs: Costs  # runs policies
     train: Sequence[Episode]  # episodes to compare on
-    single: Sequence[Episode]  # those that they are joined from: the first of them leave out what is worse at once
+    short: Sequence[Episode]  # of the same jobs: the first of them leave out what is worse at once
     features: np.ndarray  # float32[n, F] of candidates, to tell thresholds by
     max_rules: int  # of a list
     max_ties: int = 0  # of a list: they change where it may have some
@@ -137,7 +137,7 @@ def _compared(
         new = [option for option in options if shape_of(option) not in tried] if tried else options
         if not new:
             continue
-        left, costs = halved(screened(new, around.costs, around.single), around.costs, judged, heats)
+        left, costs = halved(screened(new, around.costs, around.short), around.costs, judged, heats)
         order = np.argsort(costs, kind="stable").tolist()
         better.append([left[place] for place in order if costs[place] < own])
         found, means = found + left, np.append(means, costs)
@@ -195,16 +195,16 @@ def other_ties(rules: RuleList, most: int) -> list[RuleList]:
     return [replace(rules, ties=option, shares=()) for option in found] if most else []
 
 
-def screened(options: Sequence[ScoredPolicy], costs: Costs, single: Sequence[Episode]) -> Sequence[ScoredPolicy]:
-    """The options that are the best on a few single episodes, in their order: most of a thousand are plainly worse."""
+def screened(options: Sequence[ScoredPolicy], costs: Costs, short: Sequence[Episode]) -> Sequence[ScoredPolicy]:
+    """The options that are the best on a few short episodes, in their order: most of a thousand are plainly worse."""
     if len(options) <= SCREENED:
         return options
-    return [options[place] for place in sorted(cheapest(options, costs, single)[:SCREENED])]
+    return [options[place] for place in sorted(cheapest(options, costs, short)[:SCREENED])]
 
 
-def cheapest(options: Sequence[ScoredPolicy], costs: Costs, single: Sequence[Episode]) -> list[int]:
-    """The places of the options, those first that cost the least on a few single episodes."""
-    means = costs(options, single[: max(1, round(SCREEN * len(single)))]).mean(axis=1)
+def cheapest(options: Sequence[ScoredPolicy], costs: Costs, short: Sequence[Episode]) -> list[int]:
+    """The places of the options, those first that cost the least on a few short episodes."""
+    means = costs(options, short[: max(1, round(SCREEN * len(short)))]).mean(axis=1)
     return np.argsort(means, kind="stable").tolist()
 
 

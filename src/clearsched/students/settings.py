@@ -203,7 +203,10 @@ class RefineParams(Section):
         description="variants that a round may try on `episodes`; one that is given up early counts with its part",
     )
     episodes: int = Field(
-        16, ge=1, le=1_000_000, description="training episodes that each variant of a generation runs"
+        16,
+        ge=1,
+        le=1_000_000,
+        description="training episodes that each variant of a generation runs; a long one counts as several short ones",
     )
     population: int = Field(12, ge=4, le=10_000, description="variants of a generation")
     structures: int = Field(

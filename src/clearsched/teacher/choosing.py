@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_bytes, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.problem import find_objective
+from clearsched.search.safety import told_safe, verdict_in
 
 WEIGHTS, FACTS, CURVE = "teacher.safetensors", "teacher.json", "learning_curve.parquet"
 
@@ -17,7 +19,8 @@ WEIGHTS, FACTS, CURVE = "teacher.safetensors", "teacher.json", "learning_curve.p
 def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:
     """Copy the teacher with the best validation objective, the first of equals; its JSON tells of all under `seeds`.
 
-    One that was shipped tells already of those that it was chosen from: it keeps that.
+    One that strays from the baseline on an episode (`judging`) comes after all that do not. One that was shipped tells
+    already of those that it was chosen from: it keeps that.
 
     Args:
         folders: outputs of `train` on the same inputs with different training seeds.
@@ -40,7 +43,9 @@ def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:
     told_by = next(iter(told)) / FACTS
     measure = find_objective(find_problem(str(first.get("problem"))), first["validation"].get("measure"), told_by)
     order = 1 if measure.lower_is_better else -1
-    best = min(told, key=lambda folder: order * told[folder]["validation"]["teacher"])
+    best = min(told, key=lambda folder: (not told_safe(told[folder]), order * told[folder]["validation"]["teacher"]))
+    if not told_safe(told[best]):
+        print(f"teacher: none is safe: the best on validation is kept; {verdict_in(told[best])}", file=sys.stderr)
     seeds = [{"training_seed": facts["training_seed"], **_values(facts)} for facts in told.values()]
     for name in (WEIGHTS, CURVE):
         _copy(best / name, Path(out_dir) / name)
@@ -65,7 +70,8 @@ def _inputs(facts: Mapping[str, Any]) -> Any:
 
 def _values(facts: Mapping[str, Any]) -> dict[str, Any]:
     found = facts["validation"]
-    return {key: found.get(key) for key in ("clone", "teacher", "teacher_is")} | {"stopped": facts.get("stopped")}
+    told = {key: found.get(key) for key in ("clone", "teacher", "teacher_is")}
+    return told | {"stopped": facts.get("stopped"), "safe": told_safe(facts)}
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -13,12 +13,16 @@ import torch
 
 from clearsched.files import digest_json, provenance
 from clearsched.problems import find_problem
+from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance
 from clearsched.schemas import LEARNING_CURVE, write_table
+from clearsched.search.safety import evidence
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
 from clearsched.teacher.experts import Experts, find_experts
 from clearsched.teacher.imitation import Cloning, demonstrate
+from clearsched.teacher.judging import judge
+from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import Improving, temperature_for
 from clearsched.teacher.progress import Watch, watching
 from clearsched.teacher.resuming import Checkpoints
@@ -83,6 +87,8 @@ def train(
     with one_thread():
         training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live")
     training.network.load_state_dict(training.best)
+    verdict = judge(TeacherPolicy(training.network.cpu(), problem), instance)
+    baseline = heuristic(problem, problem.baseline)
     facts = {
         "seed": params.seed,
         "training_seed": training_seed,
@@ -94,10 +100,11 @@ def train(
         },
         "validation": training.validation_facts(),
         "stopped": training.stopped or None,
+        **evidence(verdict, baseline, instance.stress_share),
         "provenance": origin,
     }
     sizes = params.teacher.network.model_dump()
-    save_checkpoint(out_dir / "teacher.safetensors", training.network.cpu(), problem, sizes, facts)
+    save_checkpoint(out_dir / "teacher.safetensors", training.network, problem, sizes, facts)
     measure = instance.objective
     curve = pa.Table.from_pylist(training.rows, schema=LEARNING_CURVE)
     about = {"measure": measure.name, "label": measure.label, "short": measure.short, "unit": measure.unit}

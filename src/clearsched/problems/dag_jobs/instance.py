@@ -91,6 +91,10 @@ class DagJobsInstance:
             return list(episodes)
         return [streams.join(episodes[begin : begin + count]) for begin in range(0, len(episodes), count)]
 
+    def parted(self, episodes: Sequence[Workload]) -> list[Workload]:
+        """Streams of many jobs (`streams.LONG`) as short ones; shorter ones, and batches, as they are."""
+        return [part for each in episodes for part in (streams.cut(each) if streams.are_streams([each]) else [each])]
+
     @property
     def stress_share(self) -> float:
         """As the workloads tell; all of it where they tell none, or where episodes come from elsewhere."""

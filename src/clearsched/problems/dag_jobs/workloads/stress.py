@@ -52,12 +52,12 @@ FEWEST = 20
 """Jobs that an episode keeps where only a share of the stress is asked for."""
 
 BATCHES = (
-    Stress("20 jobs at once, a giant among them", 20, 1.0, 20, 100, giant=True),
+    Stress("20 jobs at once, a giant among them", 20, 1.0, 20, 200, giant=True),
     Stress("100 jobs at once", 100, 1.0, 100, 8),
 )
 """Where all jobs arrive at once."""
 
-GIANT = Stress("40 jobs, a giant among them", 40, 1.0, 0, 100, giant=True)
+GIANT = Stress("40 jobs, a giant among them", 40, 1.0, 0, 200, giant=True)
 """Before the streams. A policy that lets a job keep its executors may let a giant keep all of them."""
 
 

@@ -20,9 +20,10 @@ from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, result_of, simulate, start
 from clearsched.problems.dag_jobs.traces import write_trace
+from clearsched.problems.dag_jobs.workloads import build
 from clearsched.shipped import store as shipped
 from stages import stage_params
-from toys import micro_trace
+from toys import micro_trace, stage, toy_trace
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks"
@@ -185,14 +186,32 @@ def test_edge_cases_are_measured_by_another_seed(tmp_path: Path) -> None:
     """On the params and trace of a run: every case that it can have, each policy next to fair."""
     params = stage_params(workload={"jobs": 6, "executors": 4, "episodes": {"train": 1, "validation": 1, "test": 2}})
     (tmp_path / "params").mkdir()
-    for stage in ("traces", "workloads"):
-        write_stage(stage_values(params, stage), stage, tmp_path / "params" / f"{stage}.json")
+    for part in ("traces", "workloads"):
+        write_stage(stage_values(params, part), part, tmp_path / "params" / f"{part}.json")
     write_trace(tmp_path / "traces" / "trace.parquet", micro_trace())
     policy = shipped.FOLDER / "default" / "stay_and_move.json"
     rows = json.loads(run("edge_cases.py", str(tmp_path), str(policy), "--episodes", "2", "--json"))
     cases = [row["case"] for row in rows]
     assert cases[0] == "normal" and {"giant_job", "tiny_jobs", "unseen_jobs"} < set(cases)
     assert all(row["episodes"] == 2 and 0 < row["to_fair"] <= row["worst_to_fair"] for row in rows)
+
+
+def test_a_flaw_is_measured_by_its_correction(tmp_path: Path) -> None:
+    """Tasks last longer the more executors a job has: near the next level published rules mostly draw the shorter."""
+    split = {"train": 2, "validation": 1, "test": 1}
+    params = stage_params(workload={"jobs": 8, "executors": 9, "load": 1.5, "episodes": split})
+    levels = {5: [1000], 10: [9000]}
+    trace = toy_trace([[stage(60, first_wave=levels, rest_wave=levels, fresh=levels)]], levels=(5, 10))
+    (tmp_path / "traces").mkdir()
+    write_trace(tmp_path / "traces" / "trace.parquet", trace)
+    build(params, tmp_path / "traces" / "trace.parquet", tmp_path / "traces" / "workloads.parquet")
+    rows = json.loads(run("corrected.py", str(tmp_path), "fair", "fifo", "--episodes", "3", "--json"))
+    assert [row["policy"] for row in rows] == ["fair", "fifo"] and rows[0]["percent"] == [0, 0]
+    own, fair = (row["jct_s"] for row in reversed(rows))
+    assert own[1] > 2 * own[0], "under FIFO a job has nine executors: one draw of five is the longer, and four of five"
+    assert rows[1]["percent"] == pytest.approx(
+        [100 * (fifo / other - 1) for fifo, other in zip(own, fair, strict=True)]
+    )
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler `cc`")

@@ -484,7 +484,7 @@ def results(files: dict[str, Path], tmp_path: Path) -> Path:
         shutil.copy(files[name], folder / place / f"{name}.parquet")
     inputs = {name: digest_file(files[name]) for name in ("trace", "workloads", "decisions")}
     origin = {"version": "1", "params": {"refine": {"rounds": 2}}, "inputs": inputs, "expert": "capped_srpt"}
-    stress = {"heuristic": "fair", "episodes": 9, "worst": 1.7, "of_limit": 1.25, "share": 0.02}
+    stress = {"heuristic": "fair", "episodes": 9, "worst": 1.7, "of_limit": 1.25, "end": 1.6, "share": 0.02}
     known = replace(policy(LIST), name="rule_list", evidence={"provenance": origin, "stress": stress, "most": 4})
     known.write(folder / "students" / "rule_list.json")
     write_json(folder / "params" / "students.json", {"scenario": "small", "seed": 7})
@@ -511,6 +511,7 @@ def test_a_card_tells_what_a_user_should_know(results: Path) -> None:
         "| mean jct_s | 5 s [0, 0] |",
         "| most next to fair on any episode | 1.25 times |",
         "* On an episode under stress it takes 1.70 times fair's: find out why before it schedules anything.",
+        "* On an episode under stress its last job ends after 1.60 times fair's time: find out why before it schedules",
         "* On an episode under stress a measure is 1.25 times its limit: find out why before it schedules anything.",
         "* It was checked under 2 % of the stress (workload.stress): do not deploy it.",
         "* No gain over fair is shown by test and intervals of the evaluation (docs/evaluation.md).",

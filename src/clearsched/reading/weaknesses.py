@@ -25,6 +25,11 @@ def weaknesses(material: Material) -> Iterator[str]:
     ):
         if ratio is not None and ratio > LIMIT:
             yield f"On {where} it takes {ratio:.2f} times {plain}'s: find out why before it schedules anything."
+    if stress.get("end", 0.0) > LIMIT:
+        yield (
+            f"On an episode under stress its last job ends after {stress['end']:.2f} times {plain}'s time: find out "
+            "why before it schedules anything."
+        )
     if stress.get("of_limit", 0.0) > 1:
         yield (
             f"On an episode under stress a measure is {stress['of_limit']:.2f} times its limit: find out why before it "

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearsched.cli import main
-from clearsched.compiled.flipping import ROW, Spread
+from clearsched.compiled.reach import ROW, Spread
 from clearsched.decisions.answers import rank_places
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem

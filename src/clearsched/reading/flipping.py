@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.compiled.asking import Asked, Held, hold
-from clearsched.compiled.flipping import ANY, DECISION, GROUP, ROW, Found, Marks, Spread, smallest
+from clearsched.compiled.flipping import ANY, Found, smallest
+from clearsched.compiled.reach import DECISION, GROUP, ROW, Marks, Spread
 from clearsched.compiled.scoring import NONE, NOTHING
 from clearsched.decisions.choices import Choices
 from clearsched.problems.declarations import Choice

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from clearsched.compiled.asking import NOBODY
-from clearsched.compiled.flipping import Spread, owners_at_hand, smallest_at_hand, spread_of_rows
+from clearsched.compiled.flipping import smallest_at_hand
+from clearsched.compiled.reach import Spread, owners_at_hand, spread_of_rows
 from clearsched.compiled.scoring import NONE
 from clearsched.decisions.choices import Choices
 from clearsched.reading.explaining import Telling

@@ -167,7 +167,7 @@ def _of_ablations() -> Iterator[Experiment]:
 
 
 def _of_patches() -> Iterator[Experiment]:
-    """A rule list with a patch and without it, where the patch is meant to serve and where it must not harm."""
+    """A rule list with a patch and without it, and its network: where the patch is to serve, where it must not harm."""
     for name, told, changes in (
         ("patched_normal", "moves as ever", _as_it_is),
         ("patched_slow", "slow moves", _slow_moves),
@@ -179,7 +179,7 @@ def _of_patches() -> Iterator[Experiment]:
             changes,
             episodes=20,
             group="patched",
-            policies=("weighted_fair", "rule_list"),
+            policies=("weighted_fair", "rule_list", "teacher"),
             patches=(PATCH,),
         )
 

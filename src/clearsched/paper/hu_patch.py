@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STUDENT = "rule_list"
+TEACHER = "teacher"
 LINES = 34
 """Of the rules, that are shown; all of them stand in the student's own text."""
 
 
 def draw(material: Material) -> style.Drawing:
-    """The rules, and the patch below them; beside them a panel a load, the student without and with it."""
+    """The rules, and the patch below them; beside them a panel a load: the student without and with it, the network."""
     experiments = material.experiments
     rules, patch = rules_of(material.file("stream", f"students/{STUDENT}.json"), material)
     figure = style.new_figure(height_in=max(2.6, 1.1 + 0.1 * (len(rules) + len(patch))))
@@ -39,14 +40,16 @@ def draw(material: Material) -> style.Drawing:
         looks = {
             name: material.subject.shown(STUDENT, "student")._replace(label=label)
             for name, label in zip(names, ("without", "with"), strict=True)
-        }
-        told = {name: runs.difference(name, YARDSTICK) for name in names}
+        } | {TEACHER: material.subject.shown(TEACHER)}
+        told = {name: runs.difference(name, YARDSTICK) for name in (*names, TEACHER)}
         subject = style.Subject(material.subject.problem, looks)
         dots(axes, told, runs.kinds, subject, "{:+.1f} %")
         axes.axvline(0.0, color=style.BLACK, linewidth=0.9)
         axes.set_title(EXPERIMENTS[experiment].label, loc="left")
-        rows += [row("mean_jct_s", name, runs.kinds[name], experiment, runs.mean(name)) for name in names]
-        rows += [row("difference_percent", name, runs.kinds[name], experiment, told[name]) for name in names]
+        rows += [row("mean_jct_s", name, runs.kinds[name], experiment, runs.mean(name)) for name in told]
+        rows += [row("difference_percent", name, runs.kinds[name], experiment, told[name]) for name in told]
+        to_network = {name: runs.difference(name, TEACHER) for name in names}
+        rows += [row("to_network_percent", name, "student", experiment, to_network[name]) for name in names]
         change = runs.difference(names[1], names[0])
         rows.append(row("patch_percent", names[1], "student", experiment, change))
     assert first is not None

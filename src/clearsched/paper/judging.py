@@ -50,6 +50,9 @@ COLUMNS = (
 )
 
 
+BOUNDS = {"at_most": "at most ", "at_least": "at least "}
+"""Before a published number that is a bound."""
+
 NUMBERS = ("low", "high", "seeds_value", "seeds_low", "seeds_high")
 
 
@@ -160,15 +163,16 @@ def _markdown(params: Params, rows: list[list[object]]) -> str:
         "| " + " | ".join(head) + " |",
         "|" + "---|" * len(head),
     ]
-    for claim, paper, source, setting, published, unit, value, low, high, seeds, *both, policy, verdict, why in rows:
-        said = "no number" if published is None else f"{_told(published, unit)}"
+    for claim, row in zip(CLAIMS.values(), rows, strict=True):
+        label, paper, source, setting, published, unit, value, low, high, seeds, *both, policy, verdict, why = row
+        said = "no number" if published is None else f"{BOUNDS.get(claim.form, '')}{_told(published, unit)}"
         ours = "" if value is None else _told(value, unit)
         if low is not None and high is not None:
             ours += f" ({low:.4g} to {high:.4g})"
         again = f"{_told(both[0], unit)} ({both[1]:.4g} to {both[2]:.4g}), {seeds} seeds" if seeds else "-"
         again = again if ours else ""
         judged = f"{verdict}: {why}" if why else verdict
-        lines.append(f"| {claim} | {paper}, {source}: {setting} | {said} | {ours} | {again} | {policy} | {judged} |")
+        lines.append(f"| {label} | {paper}, {source}: {setting} | {said} | {ours} | {again} | {policy} | {judged} |")
     return "\n".join(lines) + "\n"
 
 

@@ -177,7 +177,7 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
         ),
         PaperFigure(
             "hu_patch",
-            "the rules with a patch for slow moves, and the cost without and with it",
+            "the rules with a patch for slow moves, and the cost without and with it, beside the network",
             f"{ROOM}.hu_patch:draw",
             HU,
             "the tree before and after it is tuned by hand",

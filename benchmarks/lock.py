@@ -2,11 +2,11 @@
 
     python benchmarks/lock.py --rule-list FILE --profiles DIR [--streams 300] [--trainings 10] [--guards] [--json]
 
-FILE is the list, DIR the tpch-decima folder. The list, the list with a rule before it that cures it, tuned capped
-SRPT and fair run the same streams under the published rules and with `offer_parked` (docs/simulator.md §10). Then the
-safety check (`search.safety`) meets the list and the cured one on other streams of training, of so many seeds: how
-often it refuses them, and what it costs. `--guards`: in place of all that, the list on the stream that locks with a
-guard (docs/guards.md) by who takes over and after how long a stall.
+FILE is the list, DIR the tpch-decima folder. The list, the list with a rule before it that cures it, tuned capped SRPT
+and fair run the same streams under the published rules and with each correction that ends locks (docs/simulator.md
+§10). Then the safety check (`search.safety`) meets the list and the cured one on other streams of training, of so many
+seeds: how often it refuses them, and what it costs. `--guards`: in place of all that, the list on the stream that locks
+with a guard (docs/guards.md) by who takes over and after how long a stall.
 """
 
 from __future__ import annotations
@@ -43,6 +43,12 @@ TRAINING = 192
 
 STALLS_S = (20.0, 100.0, 200.0, 1000.0)
 """After which a guard takes over."""
+
+RULES = {
+    "published": Semantics(),
+    "offer_parked": Semantics(offer_parked=True),
+    "back_up_parked": Semantics(back_up_parked=True),
+}
 
 CURE = {
     "if": "stage_is_ready >= 1 and stage_executors < 1 and job_sqrt_load >= 3 and job_executors >= 1",
@@ -81,7 +87,7 @@ def lists(path: Path) -> tuple[ScoredPolicy, ScoredPolicy]:
 def measure(profiles: Profiles, rule_list: Path, count: int) -> list[dict[str, Any]]:
     """One row a rule of the game and policy."""
     instance, rows = DagJobsInstance(profiles), []
-    for rules, semantics in (("published", Semantics()), ("offer_parked", Semantics(offer_parked=True))):
+    for rules, semantics in RULES.items():
         given = [replace(stream, semantics=semantics) for stream in streams(count)]
         base = np.array([outcome.avg_jct_s for outcome in tuned().run(instance, given)])
         for policy in (*lists(rule_list), tuned(), heuristic("fair")):

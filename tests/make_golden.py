@@ -117,6 +117,7 @@ EPISODES = {
         5, 5, 13, mean_durations=True, rules={"straggler_probability": 0.1, "straggler_slowdown": 4.0}
     ),
     "offer-parked-10": Episode(10, 12, 15, interarrival_ms=1500, policies=STINGY, rules={"offer_parked": True}),
+    "back-up-parked-10": Episode(10, 12, 16, interarrival_ms=1500, policies=STINGY, rules={"back_up_parked": True}),
     "all-rules-50": Episode(
         50,
         10,
@@ -131,7 +132,7 @@ EPISODES = {
 def told_rules(rules: Semantics) -> dict[str, Any]:
     """The rules of an episode as its file has them: the later corrections only where they are on, `UNTOLD` never."""
     told = asdict(rules)
-    left_out = {*UNTOLD, *(name for name in ("offer_parked", "spark_offers") if not told[name])}
+    left_out = {*UNTOLD, *(name for name in ("offer_parked", "spark_offers", "back_up_parked") if not told[name])}
     return {name: value for name, value in told.items() if name not in left_out}
 
 

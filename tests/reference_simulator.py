@@ -32,8 +32,8 @@ class ReferenceSimulator:
         policy: is given the simulator and answers (stage, requested executors) or None.
         durations: how the random choices of §2 are made.
         levels: the executor-count levels of the trace, ascending.
-        work_conserving, right_interpolation, spark_fifo, offer_parked, spark_offers: corrections of §10. `spark_fifo`
-            holds for a policy that has the attribute `is_fifo`, and it is then up to that policy too.
+        work_conserving, right_interpolation, spark_fifo, offer_parked, spark_offers, back_up_parked: the corrections
+            of §10. `spark_fifo` holds for a policy that has the attribute `is_fifo`; it is then up to that policy too.
         faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
             `executor_fails` is told of the job that loses one, and of a job that was promised one that will not come.
 
@@ -61,6 +61,7 @@ class ReferenceSimulator:
         spark_fifo: bool = False,
         offer_parked: bool = False,
         spark_offers: bool = False,
+        back_up_parked: bool = False,
         faults: Faults | None = None,
         recovery_ms: int = 10_000,
         outage: tuple[int, int, int] = (0, 0, 0),
@@ -76,6 +77,7 @@ class ReferenceSimulator:
         self.work_conserving = work_conserving or self.jobs_hold or spark_offers
         self.offer_parked = offer_parked or spark_offers
         self.spark_offers = spark_offers
+        self.back_up_parked = back_up_parked
         self.ended: list[Stage] = []  # stages that open after the round of the executor whose task was the last
         self.faults = faults or NoFaults()
         self.recovery_ms = recovery_ms
@@ -249,13 +251,23 @@ class ReferenceSimulator:
         """What an executor does about the promise it takes up."""
         job = executor.job
         if destination is None:
-            self.park(executor, job if job and job.has_tasks_to_start else None)
+            if job and job.has_tasks_to_start:
+                self.wait(executor, job)
+            else:
+                self.park(executor, None)
         elif not destination.not_started:
             self.back_up(executor)
         elif destination.job is not job:
             self.move(executor, destination)
         elif destination in job.frontier:
             self.start(executor, destination)
+        else:
+            self.wait(executor, job)
+
+    def wait(self, executor: Executor, job: Job) -> None:
+        """Park in the job, or under the correction (§10) help oneself to its ready work."""
+        if self.back_up_parked and any(self.demand(stage) > 0 for stage in job.frontier):
+            self.back_up(executor)
         else:
             self.park(executor, job)
 
@@ -439,7 +451,7 @@ class ReferenceSimulator:
         elif stage in stage.job.frontier:
             self.start(executor, stage)
         else:
-            self.park(executor, stage.job)
+            self.wait(executor, stage.job)
 
     def task_finishes(self, executor: Executor) -> None:
         stage = executor.stage

@@ -100,6 +100,15 @@ def test_the_lock_disappears_where_parked_executors_are_offered(
     assert max(outcome.measures["parked_percent"] for outcome in found) < 6
 
 
+def test_the_lock_disappears_where_the_parked_help_themselves(
+    instance: DagJobsInstance, lists: tuple[Policy, Policy], episodes: list[Workload]
+) -> None:
+    helping = [replace(episode, semantics=Semantics(back_up_parked=True)) for episode in episodes]
+    found = lists[LISTED].run(instance, helping)
+    assert (jct_s(found) < 1.01 * jct_s(lists[CURED].run(instance, episodes))).all()
+    assert max(outcome.measures["stall_s"] for outcome in found) == 0
+
+
 def test_a_guard_takes_over_and_hands_back(
     lock: ModuleType, instance: DagJobsInstance, lists: tuple[Policy, Policy], episodes: list[Workload]
 ) -> None:

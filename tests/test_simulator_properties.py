@@ -28,7 +28,7 @@ Instance = tuple[Trace, Workload, int]
 """A trace, an episode over it, the warm-up delay in ms."""
 
 
-CORRECTIONS = ("work_conserving", "right_interpolation", "spark_fifo", "offer_parked", "spark_offers")
+CORRECTIONS = ("work_conserving", "right_interpolation", "spark_fifo", "offer_parked", "spark_offers", "back_up_parked")
 
 
 @st.composite
@@ -251,6 +251,17 @@ def test_nothing_deadlocks_whatever_idles(instance: Instance, seed: int, idle: f
         assert (result.completion_ms >= workload.arrival_ms).all()
         if recorded:
             assert np.sum(result.tasks[:, 6] == 0) == profiles.num_tasks[workload.profile].sum()
+
+
+@settings(checked, max_examples=200)
+@given(instance=instances(), seed=st.integers(0, 2**32), idle=IDLE)
+def test_no_job_stalls_where_the_parked_help_themselves(instance: Instance, seed: int, idle: float) -> None:
+    """Whatever is answered, idling included; a task that a failure gives back may find executors parked."""
+    trace, workload, warmup_delay_ms = instance
+    assume(not workload.semantics.loses_tasks)
+    workload = replace(workload, semantics=replace(workload.semantics, back_up_parked=True))
+    policy = RandomPolicy(seed, idle)
+    assert run_reference(trace, workload, policy, warmup_delay_ms).longest_stall_ms == 0
 
 
 POLICIES = st.sampled_from(["fifo", "sjf_cp", "fair", "weighted_fair", "wsjf", "capped_srpt", "local_srpt"])

@@ -306,6 +306,21 @@ def test_a_parked_executor_is_offered_to_a_ready_stage(simulator: str) -> None:
     assert parked == pytest.approx(940 / (2 * 1150))
 
 
+@both
+def test_who_would_park_helps_itself_to_a_ready_stage(simulator: str) -> None:
+    course, stall_ms, parked = run_ahead(simulator, back_up_parked=True)
+    assert course.decisions == [
+        *AHEAD,
+        # 100: stage 1 is not ready, so the other executor takes stage 2, unasked, and waits for stage 1 from 160 on.
+        [160, [0, 2], 1, [0, 1], 1, 1],
+        [1100, [0, None], 2, [0, 1], 1, 1],
+        [1100, [0, None], 1, None, 1, 1],
+        [1150, [0, None], 1, None, 1, 1],
+    ]
+    assert (course.completions_ms, stall_ms) == ([1150], 0)
+    assert parked == pytest.approx(940 / (2 * 1150))
+
+
 # Failures ----------------------------------------------------------------------------------------------------------
 
 

@@ -46,6 +46,7 @@ from clearsched.problems.dag_jobs.simulator.executors import (
     schedule,
     set_ready,
     start_task,
+    wait,
 )
 from clearsched.problems.dag_jobs.simulator.logs import log_decision, log_task
 from clearsched.problems.dag_jobs.simulator.parking import change_pool, change_ready
@@ -290,7 +291,7 @@ def executor_arrives(state: State, s: int) -> None:
     if stage[s, st.UNSTARTED] == 0:
         back_up(state, j, FRESH)
     else:
-        change_pool(state, j, 1)
+        wait(state, j, FRESH)
 
 
 @inlined

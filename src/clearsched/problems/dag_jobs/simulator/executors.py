@@ -61,7 +61,7 @@ def dispatch(state: State) -> None:
             change_pool(state, at, -1)
         if to == NONE:
             if attached != NONE and job[attached, st.TASKS_LEFT] > 0:
-                park(state, attached)
+                wait(state, attached, wave)
             else:
                 detach(state, attached)
                 park(state, NONE)
@@ -74,7 +74,16 @@ def dispatch(state: State) -> None:
             start_task(state, to, wave)
         else:
             raise_demand(state, to, 1)
-            park(state, attached)
+            wait(state, attached, wave)
+
+
+@inlined
+def wait(state: State, attached: int, wave: int) -> None:
+    """A blank executor waits in its job; under the correction (§10) it helps itself where that has ready work."""
+    if state.scalar[st.BACK_UP_PARKED] == 1 and state.job[attached, st.READY] > 0:
+        back_up(state, attached, wave)
+    else:
+        park(state, attached)
 
 
 @inlined

@@ -16,6 +16,7 @@ class Semantics:
         right_interpolation: between two levels the nearer one is the likelier.
         spark_fifo: under FIFO a job keeps the executors it was granted until it has no task left to start.
         offer_parked: offer the executors parked in a job again while a stage of that job is ready and waits.
+        back_up_parked: an executor that would park in a job helps itself to a ready stage of that job that waits.
         failures_per_hour: rate at which an executor that runs fails.
         recovery_ms: time from the failure of an executor to its return, ms.
         straggler_probability: share of tasks that are stragglers.
@@ -42,6 +43,7 @@ class Semantics:
     outage_from_ms: int = 0
     outage_until_ms: int = 0
     spark_offers: bool = False
+    back_up_parked: bool = False
 
     def __post_init__(self) -> None:
         bounds = {

@@ -123,9 +123,10 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     ASKED_JOB,  # job whose pool the event itself opened a round on, or NONE
     SPARK_OFFERS,  # 1: idle executors are offered to stages whose parents are complete, and no others (§10)
     ENDED_STAGE,  # under Spark's offers: complete, but its children open after the round that is open; or NONE
+    BACK_UP_PARKED,  # 1: who would park in a job takes a task of a stage of it that is ready (§10)
     INTERARRIVAL_MS,  # mean time between arrivals that the episode was drawn with, 0 where unknown: for networks
-) = range(55)
-SCALARS = 55
+) = range(56)
+SCALARS = 56
 
 ROUND_KEY = NONE
 
@@ -272,6 +273,7 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: 
     scalar[IDLING] = semantics.idling
     scalar[OFFER_PARKED] = semantics.offer_parked or semantics.spark_offers
     scalar[SPARK_OFFERS] = semantics.spark_offers
+    scalar[BACK_UP_PARKED] = semantics.back_up_parked
     scalar[ENDED_STAGE] = NONE
     scalar[OFFER_FROM] = scalar[ASKED_JOB] = NONE
     scalar[FAULTS] = semantics.has_faults

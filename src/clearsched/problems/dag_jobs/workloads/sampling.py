@@ -87,8 +87,8 @@ def needs_load(options: WorkloadParams) -> bool:
 
 
 def _told(rules: Semantics) -> dict[str, Any]:
-    """Semantics as the file tells them; of an outage and of Spark's offers only where there are any."""
-    left_out = {name for name in ("spark_offers",) if not rules.spark_offers}
+    """Semantics as the file tells them; of an outage and of the later corrections only where there are any."""
+    left_out = {name for name in ("spark_offers", "back_up_parked") if not getattr(rules, name)}
     if not rules.outage_executors:
         left_out |= {"outage_executors", "outage_from_ms", "outage_until_ms"}
     return {name: value for name, value in asdict(rules).items() if name not in left_out}

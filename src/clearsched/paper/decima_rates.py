@@ -30,6 +30,7 @@ def draw(material: Material) -> style.Drawing:
         dots(axes, found, dict.fromkeys(found, kind), subject, "{:+.1f} %")
         axes.axvline(0.0, color=style.BLACK, linewidth=0.9)
         axes.set_title(shown.label, loc="left")
+        axes.locator_params(axis="x", nbins=5)
         axes.set_xlabel(f"mean JCT, to {material.subject.shown(YARDSTICK).label} (%)", fontsize=8)
     panels[-1].set_yticks([])
     return style.Drawing(figure, HEADER, rows)

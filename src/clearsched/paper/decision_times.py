@@ -38,7 +38,7 @@ def draw_events(material: Material) -> style.Drawing:
     axes.set_ylabel("share")
     axes.set_ylim(0.0, 1.0)
     style.grid(axes, "both")
-    axes.legend(loc="upper left")
+    figure.legend(loc="outside lower center", ncols=2)
     rows = [row("latency_ms", "teacher", "teacher", "", spread_of(times))]
     rows += [
         row("latency_ms_quantile", "teacher", "teacher", q, float(np.quantile(times, q / 100))) for q in range(1, 100)

@@ -42,8 +42,9 @@ def draw_means(material: Material, experiment: str, word: tuple[str, str], few_l
     right.set_ylabel(f"share of the {word[1]}")
     right.set_ylim(0.0, 1.0)
     style.grid(right, "both")
-    for axes in (left, right) if few_large else ():
-        logarithmic(axes)
+    if few_large:
+        logarithmic(left)
+        logarithmic(right, subs=(1.0,))  # decades of it
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return style.Drawing(figure, HEADER, [*rows_of(runs), *_by_episode(runs)])
 

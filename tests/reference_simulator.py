@@ -82,6 +82,7 @@ class ReferenceSimulator:
         self.faults = faults or NoFaults()
         self.recovery_ms = recovery_ms
         self.outage_executors, self.outage_from_ms, self.outage_until_ms = outage
+        self.has_outage = self.outage_executors > 0  # at any time: who was lost comes back, and is asked about
 
         self.now = 0
         self.jobs = [self.make_job(i, *pair) for i, pair in enumerate(zip(profiles, arrivals_ms, strict=True))]
@@ -316,7 +317,7 @@ class ReferenceSimulator:
         if any(kind == "job arrives" for _, _, kind, _ in self.events) or self.work_conserving or self.offer_parked:
             return True
         opens = self.source is not None and any(not all(p.complete for p in s.parents) for s in self.source.stages)
-        return opens or self.outage_executors > 0
+        return opens or self.has_outage
 
     def answer(self) -> Answer:
         """What the policy answers; where its `none` is refused, the first candidate with all k."""

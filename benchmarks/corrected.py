@@ -11,11 +11,10 @@ to the first policy in % of its mean, with its 95 % interval; `--json` prints th
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from next_to_fair import FAIR, parser_of, policies_of
+from next_to_fair import FAIR, corrected, parser_of, policies_of
 
 from clearsched.evaluation.statistics import generator, paired_difference
 from clearsched.problems.dag_jobs.instance import DagJobsInstance, open_instance
@@ -29,14 +28,13 @@ def measure(
     train = instance.split("train")
     kind = Stress("fresh", len(train[0].profile), 1.0, 0, episodes)
     published = instance.stressed_by(kind, train, seed)
-    corrected = [replace(each, semantics=replace(each.semantics, **{correction: True})) for each in published]
     rows: list[dict[str, Any]] = []
     first: list[np.ndarray] = []
     for name, policy in policies_of(names).items():
         if name == FAIR and FAIR not in names:
             continue
         row: dict[str, Any] = {"policy": name, "jct_s": [], "percent": [], "low": [], "high": []}
-        for place, streams in enumerate((published, corrected)):
+        for place, streams in enumerate((published, corrected(published, correction))):
             jct_s = np.array([outcome.measures["jct_s"] for outcome in policy.run(instance, streams)])
             if len(first) == place:
                 first.append(jct_s)

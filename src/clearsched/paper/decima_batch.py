@@ -44,7 +44,7 @@ def draw_means(material: Material, experiment: str, word: tuple[str, str], few_l
     style.grid(right, "both")
     if few_large:
         logarithmic(left)
-        logarithmic(right, subs=(1.0,))  # decades of it
+        logarithmic(right, subs=(1.0,))  # it spans decades: the labels between would lie on each other
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return style.Drawing(figure, HEADER, [*rows_of(runs), *_by_episode(runs)])
 

@@ -104,15 +104,10 @@ CLAIMS: Registry[Claim] = Registry(
             float("nan"), "", "higher", "value", "hu_fidelity", "top1", "rule_list", "stage, all decisions",
             why_not="no number is public",
         ),
-        *(
-            Claim(
-                f"hu_{name}", f"{words}, to the network", HU, "abstract", "its simulator; no number is public",
-                0.0, "%", "lower", "at_most", "hu_patch", "to_network_percent", policy, experiment,
-            )
-            for name, words, policy, experiment in (
-                ("rules", "rules distilled and refined, normal load", "rule_list", "patched_normal"),
-                ("heuristics", "rules with a heuristic added, where it is for", "rule_list_patched", "patched_slow"),
-            )
+        Claim(
+            "hu_heuristics", "rules with a heuristic added to the network, where the heuristic is for", HU, "abstract",
+            "its simulator; no number is public", 0.0, "%", "lower", "at_most", "hu_patch", "to_network_percent",
+            "rule_list_patched", "patched_slow",
         ),
         Claim(
             "metis_latency", "a tree decides so many times as fast as its network", METIS, "abstract",

@@ -160,9 +160,11 @@ def test_a_base_takes_seed_and_scale_from_the_user(scale: str) -> None:
         assert (params.traces.source == "alibaba-like") == industrial
         assert params.traces.path == ("somewhere" if published else None)
         assert published == (scale == "paper" and "objective" not in params.scenario and not industrial)
-        taken = params.scenario.endswith(("-batch", "-stream", "-changing")) or (industrial and scale == "smoke")
+        taken = params.scenario.endswith(("-batch", "-stream", "-changing", "-imitated")) or (
+            industrial and scale == "smoke"
+        )
         assert params.search.source == ("shipped" if taken else "search")
-        alone = params.scenario.endswith("-changing") or scale == "smoke"
+        alone = params.scenario.endswith(("-changing", "-imitated")) or scale == "smoke"
         assert params.teacher.source == ("shipped" if taken and alone else "train")
         if params.teacher.source == "train":
             assert params.teacher.seeds == (1 if scale == "smoke" else 3)
@@ -181,7 +183,8 @@ def test_every_experiment_can_be_had(name: str, scale: str) -> None:
     before, after = (each.model_dump(mode="json") for each in (base, params))
     before["workload"].pop("episodes"), after["workload"].pop("episodes")
     policies = (before["evaluation"].pop("policies"), after["evaluation"].pop("policies"))
-    as_it_is = ("batch", "stream", "industrial", "rate_same", "unseen", "changing", "patched_normal", *OBJECTIVES)
+    as_it_is = {*OBJECTIVES, "batch", "stream", "imitated", "industrial", "rate_same", "unseen", "changing"}
+    as_it_is.add("patched_normal")
     same_load = name in SAME_LOAD and scale == "smoke"
     assert (before == after) == (name in as_it_is or same_load)
     assert tuple(policies[1]) == (experiment.policies or tuple(policies[0]))

@@ -115,7 +115,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     ]  # fmt: skip
     fidelity = pa.Table.from_pylist(faithful, schema=FIDELITY)
-    write_table(folder / "smoke-stream/paper/fidelity.parquet", fidelity, FIDELITY, {})
+    for base in ("stream", "imitated"):
+        write_table(folder / f"smoke-{base}/paper/fidelity.parquet", fidelity, FIDELITY, {})
     sized = [
         dict.fromkeys(STUDENTS_PARETO.names)
         | {"kind": kind, "by": "", "size": size, "safe": True, "picked": False, "complexity": size, "mean": 20.0,
@@ -200,7 +201,10 @@ def test_the_batch_figure_tells_the_paired_difference(results: Path, tmp_path: P
     by_hand = 100 * (means["teacher"] / means["weighted_fair"] - 1)
     assert float(told["value"]) == pytest.approx(by_hand)
     assert float(told["low"]) < by_hand < float(told["high"]) < 0
-    assert float(rows["ratio", "fifo"]["value"]) == pytest.approx(means["fifo"] / means["fair"])
+    ratios = [row for row in read_csv(tmp_path / "decima_batch.csv") if row["panel"] == "ratio"]
+    for other in ("fair", "weighted_fair"):
+        fifo = next(row for row in ratios if (row["policy"], row["x"]) == ("fifo", other))
+        assert float(fifo["value"]) == pytest.approx(means["fifo"] / means[other])
     assert ("difference_percent", "weighted_fair") not in rows
     shift = 100 * np.mean(list(SHIFTS_S.values())) / means["weighted_fair"]
     assert told["seeds"] == "3"

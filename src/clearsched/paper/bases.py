@@ -55,6 +55,9 @@ STUDENTS = {
     },
 }
 
+IMITATORS = [*defaults(PROBLEM).students.names, "pruned_tree", "fair_limit", "pairwise_forest"]
+"""Held against the network as distilled: what refinement makes of a student imitates nobody."""
+
 COMMON_SMOKE: dict[str, Any] = {
     "traces": {"source": "tpch-spark", "path": None},
     "workload": {
@@ -170,6 +173,26 @@ BASES = Registry(
                 "students": STUDENTS,
             },
             merge(COMMON_SMOKE, {"workload": {"jobs": 16, "load": 0.85}, **_shipped("default")}),
+        ),
+        Base(
+            "imitated",
+            "streams, students as distilled",
+            {
+                "traces": {"source": "tpch-decima"},
+                # Of the stress a part: whether they pass it is told, nothing is chosen by it.
+                "workload": _STREAM | {"stress": 0.05},
+                **_shipped("decima-b"),
+                "students": {"names": IMITATORS, "refine": {"rounds": 0}},
+            },
+            merge(
+                COMMON_SMOKE,
+                {
+                    "workload": {"jobs": 16, "load": 0.85},
+                    **_shipped("default"),
+                    "students": {"names": ["rule_list", "pairwise_forest"], "pairwise_forest": {"trees": 2}},
+                },
+            ),
+            seeds=False,
         ),
         Base(
             "changing",

@@ -50,14 +50,18 @@ def draw_means(material: Material, experiment: str, word: tuple[str, str], few_l
 
 
 def rows_of(runs: Runs) -> list[list[object]]:
-    """Of each policy: mean JCT, the paired difference to tuned weighted fair, and how many times fair's it is."""
+    """Of each policy: mean JCT, the paired difference to tuned weighted fair, how many times its and fair's it is."""
     rows = [row("mean_jct_s", name, runs.kinds[name], "", runs.mean(name)) for name in runs.means]
     rows += [
         row("difference_percent", name, runs.kinds[name], YARDSTICK, runs.difference(name, YARDSTICK))
         for name in runs.means
         if name != YARDSTICK
     ]
-    rows += [row("ratio", name, runs.kinds[name], "fair", runs.ratio(name, "fair")) for name in runs.means]
+    rows += [
+        row("ratio", name, runs.kinds[name], other, runs.ratio(name, other))
+        for other in ("fair", YARDSTICK)
+        for name in runs.means
+    ]
     return rows
 
 

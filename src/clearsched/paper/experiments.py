@@ -190,6 +190,7 @@ def _experiments() -> list[Experiment]:
         Experiment("stream", "a stream of jobs", "stream", _as_it_is, tasks=True),
         *_of_streams(),
         *_of_networks(),
+        Experiment("imitated", "students as distilled", "imitated", _as_it_is),
         Experiment("changing", "quiet and crowded phases", "changing", _as_it_is),
         Experiment("industrial", "jobs like those of an industrial trace", "industrial", _as_it_is),
         *_of_ablations(),

@@ -196,13 +196,13 @@ PAPER_FIGURES: Registry[PaperFigure] = Registry(
         ),
         PaperFigure(
             "hu_fidelity",
-            "fidelity of each student by kind of choice",
+            "fidelity of each student by kind of choice and its cost, as distilled and refined",
             f"{ROOM}.hu_fidelity:draw",
             HU,
             "the fidelity of the distilled trees",
             "that the students answer nearly always as the network",
-            (),
-            (("stream", "paper/fidelity.parquet"),),
+            ("imitated", "stream"),
+            (("imitated", "paper/fidelity.parquet"), ("stream", "paper/fidelity.parquet")),
         ),
         PaperFigure(
             "hu_rules",

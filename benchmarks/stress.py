@@ -5,9 +5,10 @@
 RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
 settings. Jobs are drawn with replacement from the training episodes, by another seed than when policies were made
 (`workloads/stress.py`); no test episode is touched. Told are, by kind of stress, mean JCT in s, and JCT and makespan
-relative to fair's, mean and worst episode, how many are above 1.2 times fair, and the longest stall: executors that
-wait beside a ready stage. `--only giant`: the kinds with that in their name; `--correction back_up_parked`: with a rule
-of the game corrected. Seed 0 gives the streams that the safety check asks.
+relative to fair's, mean and worst episode, how many are above 1.2 times fair, the time until a backlog is cleared next
+to fair's (worst; 0: there is none), and the longest stall: executors that wait beside a ready stage. `--only giant`:
+the kinds with that in their name; `--correction back_up_parked`: with a rule of the game corrected. Seed 0 gives the
+streams that the safety check asks.
 """
 
 from __future__ import annotations

@@ -153,6 +153,22 @@ def test_measures_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
+    ("arrival_ms", "completion_ms", "cleared_s"),
+    [
+        ([0] * 20, range(100, 2100, 100), 1.8),  # two of twenty are left
+        ([0] * 20 + [1_750] * 3, [*range(100, 2100, 100), 1_900, 1_950, 3_000], 1.95),  # 5 came back, then 2 are left
+        ([0] * 10 + [5, 5], [10] * 10 + [5, 5], 0.01),  # all at once; who comes and goes at one moment was there
+        ([0] * 9, range(100, 1000, 100), 0.0),  # few: no backlog
+        ([0] * 10, [500] * 9 + [90_000], 0.5),  # the last one may take as long as it will: `end_s` tells
+    ],
+)
+def test_when_a_backlog_is_cleared(arrival_ms: list[int], completion_ms: Sequence[int], cleared_s: float) -> None:
+    count = len(arrival_ms)
+    found = EpisodeResult(np.array(arrival_ms), np.array(completion_ms), np.ones(count), 0, 0)
+    assert found.cleared_s == cleared_s
+
+
+@pytest.mark.parametrize(
     ("objective", "at_0", "at_3", "discounted"),
     [
         ("jct_s", 15.0, 8.0, True),  # at 3 s, 7 s and 1 s are left

@@ -224,6 +224,8 @@ def test_an_edge_case_may_stray_no_further_than_before(files: dict[str, str], pr
         ClearschedError, match=r"on edge an episode takes 2.10 times .* \(2.00 without them\) .* at most 1.5 times"
     ):
         patching.refuse_worse(with_verdict(Verdict(2.0, 8), Verdict(2.1, 8)), "x")
+    with pytest.raises(ClearschedError, match=r"on edge a backlog is cleared after 1.70 times its time \(1.10 without"):
+        patching.refuse_worse(with_verdict(Verdict(1.0, 8, cleared=1.1), Verdict(1.0, 8, cleared=1.7)), "x")
     with pytest.raises(ClearschedError, match=r"on edge a measure is 1.20 times its limit \(0.30 without them\)"):
         patching.refuse_worse(with_verdict(Verdict(1.0, 8, 0.3), Verdict(1.0, 8, 1.2)), "x")
 

@@ -31,11 +31,12 @@ from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.text import render
+from clearsched.scorers.ties import weighted
 from clearsched.scorers.trees import TreeSum
 from clearsched.search import safety
 from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.trials import Trials, trials
+from clearsched.search.trials import ROWS, Trials, trials
 from clearsched.students import limit_caps, refinement_steps, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
@@ -43,12 +44,14 @@ from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.refining import refine
-from clearsched.students.repairing import headed, repaired
+from clearsched.students.repairing import cures, headed, repaired
 from clearsched.students.restructuring import (
     SCREENED,
     Around,
+    Budget,
     Safe,
     conditions_on,
+    options_of,
     other_ties,
     restructured,
     screened,
@@ -103,7 +106,17 @@ def test_ties_are_told_and_checked() -> None:
     assert "among equals the one with the least job_work_left_s, then the most job_age_s" in " ".join(text.split())
     assert LEAST_WORK.used == ("job_work_left_s",)
     assert LEAST_WORK.complexity() == 2
-    for ties, message in ((["job_wrok_left_s"], "did you mean job_work_left_s"), ("job_age_s", "a list of features")):
+    assert "then the most job_age_s (the least job_work_left_s - job_age_s / 1000)" in " ".join(text.split())
+    assert (
+        weighted(("-job_age_s", "stage_rank", "-job_parked"))
+        == "most job_age_s - stage_rank / 1000 + job_parked / 1000000"
+    )
+    four = ["job_age_s", "job_parked", "stage_rank", "job_work_left_s"]
+    for ties, message in (
+        (["job_wrok_left_s"], "did you mean job_work_left_s"),
+        ("job_age_s", "a list of features"),
+        (four, "ties: 3 features at most, here are 4: leave the last out"),
+    ):
         with pytest.raises(ClearschedError, match=message):
             read_scorer({"rules": [{"if": "otherwise", "then": 1}], "ties": ties}, NAMES, "here")
 
@@ -371,7 +384,7 @@ def test_what_is_known_of_a_policy_is_not_run_again(seen: Choices, monkeypatch: 
         assert sum(ran) == 17
         np.testing.assert_array_equal(again[:, 0, 1:], first[:, 0, ::-1])
         idle = runs.outcomes([replace(student_of(LEAST_WORK), none=True)], episodes[:1])
-        assert sum(ran) == 18 and idle.shape == (4, 1, 1)
+        assert sum(ran) == 18 and idle.shape == (ROWS, 1, 1)
         runs.cost([heuristic(PROBLEM, "fifo")], episodes[:1])
         runs.cost([heuristic(PROBLEM, "fifo")], episodes[:1])
         assert sum(ran) == 20, "what can't be told apart is run"
@@ -575,6 +588,31 @@ def test_structures_are_lists_that_end_and_keep_to_their_length(seen: Choices) -
             rows = seen.features[:50]
             packed = scores_of(option.pack(NAMES), rows)
             assert np.isfinite(packed).all() and NONE not in packed
+
+
+def test_structures_keep_to_their_budget(seen: Choices) -> None:
+    """Of features and of conditions a rule: what is next to a list, and its repairs; what is within stays."""
+    varied = seen.features.copy()
+    varied[:, [AGE, RANK]] = np.arange(2 * len(varied)).reshape(-1, 2) % 7
+    varied[:9, NAMES.index("job_parked")] = 1.0
+    narrow = Rule((Condition(AGE, True, 3.0), Condition(WORK, True, 9.0)), 1.0)
+    student = student_of(RuleList((narrow, Rule((), 0.0)), NAMES))
+    free = around(task_of(seen))._replace(max_rules=3, features=varied)
+    options = options_of(student, free)["stage"]
+    for budget, worst in ((Budget(features=2), "features"), (Budget(conditions=2), "conditions")):
+        kept = options_of(student, free._replace(budget=budget))["stage"]
+        beyond = [each for each in options if each not in kept]
+        assert beyond and all(asked_by(each)[worst] == 3 for each in beyond)
+        assert kept and all(asked_by(each)[worst] <= 2 for each in kept)
+    few = free._replace(budget=Budget(features=2))
+    assert len(cures(student, few)) < len(cures(student, free))
+
+
+def asked_by(student: ScoredPolicy) -> dict[str, int]:
+    """How many features the rules of a student ask for, and conditions the longest of them has."""
+    rules = student.scorers["stage"].rules
+    features = {condition.feature for rule in rules for condition in rule.conditions}
+    return {"features": len(features), "conditions": max(len(rule.conditions) for rule in rules)}
 
 
 def test_ties_change_by_one(seen: Choices) -> None:

@@ -235,7 +235,7 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     assert (verdicts[2].of_limit, verdicts[2].worst, verdicts[2].end) == (1.0, 0.5, 1.0)
     assert [verdict.episodes for verdict in verdicts] == [21, 16, 21]
     assert evidence(verdicts[2], baseline)["stress"] == {
-        "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0
+        "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0, "cleared": 0.0
     }  # fmt: skip
     assert evidence(verdicts[2], baseline, 0.02)["stress"]["share"] == 0.02, "less than the whole check is told"
 
@@ -246,10 +246,11 @@ def test_cost_end_and_measures_are_told_apart() -> None:
         (Verdict(1.5, 8, 1.0, 1.5), "on its worst episode it takes 1.50 times the baseline's"),
         (Verdict(1.51, 8), "on its worst episode it takes 1.51 times the baseline's"),
         (Verdict(1.0, 8, end=1.51), "on an episode its last job ends after 1.51 times the baseline's time"),
+        (Verdict(1.0, 8, cleared=1.6), "on an episode a backlog is cleared after 1.60 times the baseline's time"),
         (Verdict(1.0, 8, 1.01), "on an episode a measure is 1.01 times its limit"),
     ):
         assert str(verdict) == line
-        assert verdict.strays == (verdict != (1.5, 8, 1.0, 1.5))
+        assert verdict.strays == (verdict != (1.5, 8, 1.0, 1.5, 0.0))
         told = evidence(verdict, heuristic("fair"))
         assert told_safe(told) is not verdict.strays and verdict_in(told) == verdict
     assert Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0)) == Verdict(1.0, 12, 0.6, 1.1)

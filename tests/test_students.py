@@ -34,7 +34,7 @@ from clearsched.scorers.conditions import Condition, Rule, as_list, first_rule
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.text import render
-from clearsched.students import limit_tree, load_policy, ranking
+from clearsched.students import boosted_trees, limit_tree, load_policy, ranking, rule_list
 from clearsched.students.assembly import assemble, none_place, numbered
 from clearsched.students.bench import Bench, Fitted, smallest_good, worse_by
 from clearsched.students.dataset import Dataset, best_rows, ranks, subset, without_none
@@ -245,6 +245,27 @@ def test_exported_boosted_trees_equal_xgboost(fitted, rows):
     features = np.concatenate([rows, edges])
     expected = booster.predict(xgboost.DMatrix(features), output_margin=True)
     np.testing.assert_allclose(tree_scores(trees, features), expected, atol=1e-5)
+
+
+def test_students_ask_for_no_more_than_their_budget(fitted):
+    """Of features and conditions a rule; what all rows lack no tree asks for, and those kept gain the most."""
+    task = fitted.task
+    wide = SETTINGS["rule_list"].model_copy(update={"ties": 0})
+    settings = wide.model_copy(update={"features": 2, "conditions": 1})
+    free, held = (
+        rule_list.learn(replace(task, name="rule_list", settings=each)).scorers["stage"].rules
+        for each in (wide, settings)
+    )
+    assert max(len(rule.conditions) for rule in free) > 1 == max(len(rule.conditions) for rule in held)
+    assert 0 < len({condition.feature for rule in held for condition in rule.conditions}) <= 2
+    few = SETTINGS["boosted_trees"].model_copy(update={"features": 3})
+    every, three = (
+        boosted_trees.learn(replace(task, name="boosted_trees", settings=each)).scorers["stage"].trees
+        for each in (SETTINGS["boosted_trees"], few)
+    )
+    asked = {feature for tree in three for feature in tree["feature"] if feature >= 0}
+    assert 0 < len(asked) <= 3 and asked <= set(boosted_trees.most_used(every, 3))
+    assert len(boosted_trees.most_used(every, 1000)) > 3
 
 
 def test_monotone_trees_keep_the_direction_of_every_feature(fitted, rows):

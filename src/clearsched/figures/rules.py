@@ -130,7 +130,7 @@ def level_rows(choice: Choice, scorer: Any) -> Iterator[Row]:
 def cap_rows(choice: Choice, scorer: Any, facts: Any) -> Iterator[Row]:
     """The caps of a level choice, each told beside its case."""
     for place, step in enumerate(scorer.steps):
-        terms = " and ".join(level_in_words(term, choice, facts) for term in step.below)
+        terms = " and ".join(level_in_words(term, choice, facts, up=True) for term in step.below)
         case = sentence(choice, scorer, step, place)
         result = "the least of these" if len(step.below) > 1 else f"so many {choice.unit}"
         yield Row(Rule(step.conditions, 0.0).text(scorer.names), f"{case}: {terms}", result, 0.0, terms)

@@ -143,6 +143,13 @@ class Outcome(Protocol):
     def end_s(self) -> float:
         """Simulated time at which the last job ended, s."""
 
+    @property
+    def cleared_s(self) -> float:
+        """When the jobs that were there at once at the beginning were cleared away, s; 0 where there was no crowd.
+
+        A problem without such episodes need not have this.
+        """
+
     def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
         """float64[T]: what the instance's objective loses from each time on, as a negative number.
 

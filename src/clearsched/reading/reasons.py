@@ -20,6 +20,7 @@ from clearsched.scorers.policy import names_of
 from clearsched.scorers.rules import MOST, RuleList
 from clearsched.scorers.scorer import Clause, Piece, Scorer
 from clearsched.scorers.steps import Step, StepList
+from clearsched.scorers.ties import tie_weights, weighted
 
 SHOWN = 3
 """Features that are told where all count at once."""
@@ -223,10 +224,15 @@ def _by_steps(scorer: StepList, told: Reasons, mine: Spoken, other: Spoken) -> s
 
 
 def _ties(scorer: RuleList, told: Reasons, row: np.ndarray, other: np.ndarray) -> str:
-    """By which tie a row of the same score comes first."""
-    for tie in scorer.ties:
-        name = tie.removeprefix(MOST)
+    """By which tie a row of the same score comes first; by all where a later one outweighs it."""
+    for tie, (name, weight) in zip(scorer.ties, tie_weights(scorer.ties), strict=True):
         mine, theirs, unit = told.value(row, name), told.value(other, name), told.unit[name]
+        if weight * (mine - theirs) < 0:
+            side = 1.0 if scorer.ties[0].startswith(MOST) else -1.0
+            own, others = (
+                sum(side * w * told.value(each, n) for n, w in tie_weights(scorer.ties)) for each in (row, other)
+            )
+            return f"among equals the {weighted(scorer.ties)} wins: {own:.6g}, not {others:.6g}"
         if mine != theirs:
             word = "most" if tie.startswith(MOST) else "least"
             return (

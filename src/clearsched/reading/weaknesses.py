@@ -19,8 +19,10 @@ def weaknesses(material: Material) -> Iterator[str]:
     own, policy = material.own, material.policy
     plain, stress = policy.problem.baseline, policy.evidence.get("stress", {})
     yield "It knows only jobs and loads like those that it was made from: hold it against the heuristics on others."
+    if own is None:
+        yield "It was not evaluated: what it costs on test episodes is not known."
     for where, ratio in (
-        ("a test episode", own["worst_to_baseline"]),
+        ("a test episode", own["worst_to_baseline"] if own else None),
         ("an episode under stress", stress.get("worst")),
     ):
         if ratio is not None and ratio > LIMIT:
@@ -30,6 +32,11 @@ def weaknesses(material: Material) -> Iterator[str]:
             f"On an episode under stress its last job ends after {stress['end']:.2f} times {plain}'s time: find out "
             "why before it schedules anything."
         )
+    if stress.get("cleared", 0.0) > LIMIT:
+        yield (
+            f"On an episode under stress it clears a backlog after {stress['cleared']:.2f} times {plain}'s time: find "
+            "out why before it schedules anything."
+        )
     if stress.get("of_limit", 0.0) > 1:
         yield (
             f"On an episode under stress a measure is {stress['of_limit']:.2f} times its limit: find out why before it "
@@ -37,9 +44,9 @@ def weaknesses(material: Material) -> Iterator[str]:
         )
     if "share" in stress:
         yield f"It was checked under {100 * stress['share']:g} % of the stress (workload.stress): do not deploy it."
-    side = direction_of(own, material.confidence)
+    side = direction_of(own, material.confidence) if own else 0
     gains = side < 0 if material.objective.lower_is_better else side > 0
-    if not gains and own["policy"] != own["reference"]:
+    if own and not gains and own["policy"] != own["reference"]:
         yield f"No gain over {own['reference']} is shown by test and intervals of the evaluation (docs/evaluation.md)."
     real = [row for row in material.fidelity if row["decisions_of"] == "real" and row["top1"] is not None]
     for row in real:

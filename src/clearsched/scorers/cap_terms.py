@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,9 @@ from clearsched.errors import ClearschedError
 from clearsched.scorers import words
 from clearsched.scorers.pieces import each_of
 from clearsched.scorers.scorer import Facts, Piece, Question, Scorer
+
+DIGITS = 12
+"""Of a number that a person may compute by: what lies beyond is the rounding of a product."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class LeastTerm(Scorer):
             told = [_product(term, unit) for term in self.terms]
         else:
             how = f"All of this holds, rounded{' up' * self.up}."
-            told = [f"at most {level_in_words(term, choice, facts)}" for term in self.terms]
+            told = [f"at most {level_in_words(term, choice, facts, self.up)}" for term in self.terms]
         joined = [("and " * (place > 0)) + text for place, text in enumerate(told)]
         ends = [","] * (len(told) - 1) + ["."]
         return [
@@ -89,16 +93,16 @@ class LeastTerm(Scorer):
         return Counter(name for term in self.terms for name in term if name != TIMES)
 
 
-def level_in_words(term: Mapping[str, float], choice: Question, facts: Facts) -> str:
+def level_in_words(term: Mapping[str, float], choice: Question, facts: Facts, up: bool = False) -> str:
     """A term in words: `3 times job_sqrt_share`, or `one executor for each 6 s of job_work_left_s`.
 
     The term is a share of the most; a feature with a unit is told by what it is worth in whole things, as far as the
-    most is known.
+    most is known. All digits are told that count: who computes by the text comes to what runs. `up`: how it is rounded.
     """
     unit, times = words.units(choice), float(term.get(TIMES, 1.0))
     powers = {name: power for name, power in term.items() if name != TIMES}
     if not powers:
-        return words.amount(times, choice, facts)
+        return words.amount(times, choice, facts, up)
     name, power = next(iter(powers.items()))
     most, things = facts.get("most", 0), choice.unit or facts.get("unit", "")
     if len(powers) > 1 or power != 1 or times <= 0 or (unit[name] and not most):
@@ -106,10 +110,11 @@ def level_in_words(term: Mapping[str, float], choice: Question, facts: Facts) ->
     if not unit[name]:
         return name if times == 1 else f"{times:g} times {name}"
     worth = times * most  # things for one unit of the feature
-    if worth <= 1:
-        each = "" if f"{1 / worth:.3g}" == "1" else f"{1 / worth:.3g} "
+    each = f"{1 / worth:.4g}"
+    if worth <= 1 and math.isclose(1 / float(each), worth, rel_tol=10.0 ** (1 - DIGITS)):
+        each = "" if each == "1" else f"{each} "
         return f"one {things.removesuffix('s') or 'step'} for each {each}{unit[name]} of {name}"
-    return f"{worth:.3g} {things or 'steps'} for each {unit[name]} of {name}"
+    return f"{worth:.{DIGITS}g} {things or 'steps'} for each {unit[name]} of {name}"
 
 
 def _product(term: Mapping[str, float], unit: Mapping[str, str]) -> str:

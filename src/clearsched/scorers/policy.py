@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -124,10 +124,19 @@ class ScoredPolicy:
         Raises:
             ClearschedError: the problem has no level.
         """
+        return self.sharing()(features)
+
+    def sharing(self) -> Callable[[np.ndarray], np.ndarray]:
+        """`level_share` for who asks often: scorer and patches are packed once.
+
+        Raises:
+            ClearschedError: the problem has no level.
+        """
         if self.level is None:
             raise ClearschedError(f"{self.where}: {self.problem.name} has no choice of a level")
-        shares = self.scorers[self.level.name].scores(features, names_of(self.level))
-        return patched(packed_patches(self.patches, self.level), False, features, shares)
+        shares = self.scorers[self.level.name].scoring(names_of(self.level))
+        patches = packed_patches(self.patches, self.level)
+        return lambda features: patched(patches, False, features, shares(features))
 
     @property
     def rounds_up(self) -> bool:

@@ -105,6 +105,7 @@ class RuleList(ByColumns):
             notes = [f"   ({100 * share:.1f} % of the candidates)" for share in self.shares]
             notes += [""] * (len(self.rules) - len(notes))
             results = [f"score {rule.value:g}{note}" for rule, note in zip(self.rules, notes, strict=True)]
+            results = self._with_idle(results, choice, facts)
             lines = textwrap.wrap(f"{choice.question} {how}", words.WIDTH)
         else:
             results = [words.amount(rule.value, choice, facts) for rule in self.rules]
@@ -112,9 +113,23 @@ class RuleList(ByColumns):
         rules = list(zip(self.rules, results, strict=True))
         blocks = words.listed(rules, self.names, words.units(choice))
         idle = words.idles(choice, facts)
-        if idle and self.none_place < len(self.rules):  # else every candidate is better than none
+        if idle and self.is_parted and self.none_place < len(self.rules):  # else every candidate is better than none
             blocks.insert(self.none_place, [f"     below here: {idle}"])
         return [*lines, "", *(line for block in blocks for line in block)]
+
+    def _with_idle(self, results: list[str], choice: Question, facts: Facts) -> list[str]:
+        """Where no line parts the rules, each that stands below "none of these" says so."""
+        idle = words.idles(choice, facts)
+        if not idle or self.is_parted:
+            return results
+        return [
+            f"{result}: {idle}" if rule.value <= 0 else result for rule, result in zip(self.rules, results, strict=True)
+        ]
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether no rule below the line of "none of these" has a score above it: lists of a person may be unsorted."""
+        return all(rule.value <= 0 for rule in self.rules[self.none_place :])
 
     @property
     def among_equals(self) -> str:

@@ -148,7 +148,7 @@ class StepList(ByColumns):
         unit = words.units(choice)
         told = [words.phrase(condition, self.names, unit) for condition in step.conditions]
         if step.of:
-            terms = " and ".join(f"below {level_in_words(term, choice, facts)}" for term in step.below)
+            terms = " and ".join(f"below {level_in_words(term, choice, facts, up=True)}" for term in step.below)
             told.append(f"{step.of} {terms}")
         if not told:
             return OTHERWISE
@@ -210,10 +210,11 @@ class StepList(ByColumns):
 def _result(step: Step, choice: Question, facts: Facts) -> str:
     """What a step gives, in words."""
     if step.value is None:
-        return "up to that" if step.of else " and ".join(level_in_words(term, choice, facts) for term in step.below)
+        terms = (level_in_words(term, choice, facts, up=True) for term in step.below)
+        return "up to that" if step.of else " and ".join(terms)
     if choice.form == words.SCORE:
         return f"score {step.value:g}" + (", and" if step.plus else "")
-    return words.amount(step.value, choice, facts)
+    return words.amount(step.value, choice, facts, up=True)
 
 
 def _step(entry: Any, names: Sequence[str], where: str) -> Step:

@@ -13,6 +13,9 @@ from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, number
 from clearsched.scorers.scorer import Facts, Question
 
 WIDTH = 110
+EPSILON = 1e-9
+"""Keeps a number that is whole, but for rounding, from being rounded up."""
+
 INDENT = " " * 8
 """Of the lines after the first of a numbered text."""
 
@@ -68,12 +71,13 @@ def wrapped(start: str, text: str) -> list[str]:
     )
 
 
-def amount(share: float, choice: Question, facts: Facts) -> str:
-    """A share of the most in words: `30 % of the executors (3 of 10)`."""
+def amount(share: float, choice: Question, facts: Facts, up: bool = False) -> str:
+    """A share of the most in words: `30 % of the executors (3 of 10)`; rounded `up`, or to the nearest."""
     text = f"{100 * share:g} % of the {choice.unit or 'most'}"
     most = facts.get("most", 0)
     if isinstance(most, int) and most > 0:
-        text += f" ({max(1, min(most, int(np.floor(share * most + 0.5))))} of {most})"
+        whole = np.ceil(share * most - EPSILON) if up else np.floor(share * most + 0.5)
+        text += f" ({max(1, min(most, int(whole)))} of {most})"
     return text
 
 

@@ -3,8 +3,8 @@
 A mean over some episodes hides a policy that locks the cluster once in 300 streams: executors wait in jobs that cannot
 use them, and one episode takes twenty times as long as it should. So what a search, a fit or a refinement chooses is
 run on every training episode and under stress (`Instance.stressed`), and refused where it strays on one of them: by its
-cost, by the time to the last job, or by a measure that has a limit (`Measure.limit`), such as how long executors waited
-beside work. A lock that lasts minutes of a stream of hours shows in the latter alone.
+cost, by the time to the last job, by the time to clear a backlog, or by a measure that has a limit (`Measure.limit`),
+such as how long executors waited beside work. A lock that lasts minutes of a stream of hours shows in the latter alone.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ import numpy as np
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode
 from clearsched.problems.programs import rounded
-from clearsched.search.trials import COST, END, SCALE, WATCHED, Trials
+from clearsched.search.trials import CLEARED, COST, END, SCALE, WATCHED, Trials
 
 LIMIT = 1.5
-"""So many times what the baseline takes, on any episode, a policy may take: its cost, and the time to the last job."""
+"""So many times what the baseline takes, on any episode, a policy may take.
+
+Its cost, and the times to the last job and until a backlog is cleared.
+"""
 
 PART = 16
 """Episodes that are run before the next ones are: who strays on short ones may take for ever on long ones."""
@@ -33,11 +36,12 @@ class Verdict(NamedTuple):
     episodes: int  # of which that is the worst: none is run after one on which it strays
     of_limit: float = 0.0  # the largest of the measures with a limit: over it, and over the baseline's `scale_s`
     end: float = 0.0  # times the baseline's time to the last job
+    cleared: float = 0.0  # times the baseline's time to clear a backlog, where an episode begins with one
 
     @property
     def strays(self) -> bool:
         """Whether it must not be used."""
-        return not (self.worst <= LIMIT and self.end <= LIMIT and self.of_limit <= 1.0)
+        return not (max(self.worst, self.end, self.cleared) <= LIMIT and self.of_limit <= 1.0)
 
     def __str__(self) -> str:
         """For example "on its worst episode it takes 18.84 times the baseline's"."""
@@ -45,6 +49,8 @@ class Verdict(NamedTuple):
             return f"on its worst episode it takes {self.worst:.2f} times the baseline's"
         if self.end > LIMIT:
             return f"on an episode its last job ends after {self.end:.2f} times the baseline's time"
+        if self.cleared > LIMIT:
+            return f"on an episode a backlog is cleared after {self.cleared:.2f} times the baseline's time"
         return f"on an episode a measure is {self.of_limit:.2f} times its limit"
 
     def with_more(self, other: Verdict) -> Verdict:
@@ -54,6 +60,7 @@ class Verdict(NamedTuple):
             self.episodes + other.episodes,
             max(self.of_limit, other.of_limit),
             max(self.end, other.end),
+            max(self.cleared, other.cleared),
         )
 
 
@@ -120,12 +127,13 @@ class Check:
 
 
 def verdict_of(own: np.ndarray, baseline: np.ndarray) -> Verdict:
-    """Of what `trials.table_of` tells of a policy and of the baseline, float64[4, episodes] each."""
+    """Of what `trials.table_of` tells of a policy and of the baseline, float64[ROWS, episodes] each."""
     return Verdict(
         worst_ratio(own[COST], baseline[COST]),
         own.shape[1],
         worst_ratio(own[WATCHED], baseline[SCALE]),
         worst_ratio(own[END], baseline[END]),
+        worst_ratio(own[CLEARED], baseline[CLEARED]),
     )
 
 
@@ -151,8 +159,7 @@ def in_words(chosen: Chosen, otherwise: str) -> list[str]:
 def verdict_in(evidence: Mapping[str, Any]) -> Verdict:
     """What a policy's file tells of it; nothing that is against it where it was never judged."""
     stress = evidence.get("stress", {})
-    worst, episodes, of_limit, end = (stress.get(name, 0) for name in ("worst", "episodes", "of_limit", "end"))
-    return Verdict(worst, episodes, of_limit, end)
+    return Verdict(*(stress.get(name, 0) for name in Verdict._fields))
 
 
 def told_safe(evidence: Mapping[str, Any]) -> bool:
@@ -170,6 +177,7 @@ def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str
             "worst": rounded(verdict.worst, 4),
             "of_limit": rounded(verdict.of_limit, 4),
             "end": rounded(verdict.end, 4),
+            "cleared": rounded(verdict.cleared, 4),
             **part,
         }
     }

@@ -24,8 +24,10 @@ from clearsched.search.known import Known
 BEHIND = 0.003
 """Share of the cost by which a candidate may lag behind the middle of its generation without being given up."""
 
-COST, END, SCALE, WATCHED = range(4)
-"""Rows of `Trials.outcomes`."""
+COST, END, SCALE, WATCHED, CLEARED = range(5)
+"""Rows of `Trials.outcomes`, `ROWS` in all."""
+
+ROWS = 5
 
 CHUNK = 4
 """Episodes that a thread runs before it takes others."""
@@ -61,10 +63,10 @@ class Trials:
         return self.outcomes(policies, episodes)[COST]
 
     def outcomes(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
-        """float64[4, policies, episodes]; inf for what could not be run.
+        """float64[ROWS, policies, episodes]; inf for what could not be run.
 
-        The cost; when the last job ended, s; how long a job stays, s; and the most of the measures with a limit, each
-        over its limit, 0 where the problem has none.
+        The cost; when the last job ended, s; how long a job stays, s; the most of the measures with a limit, each
+        over its limit, 0 where the problem has none; and when a backlog was cleared, s, 0 where there was none.
         """
         places = self._known.places(episodes)
         found = [self._known.of(policy) for policy in policies]
@@ -79,7 +81,7 @@ class Trials:
         ]
         for (number, columns), values in zip(tasks, self._run(policies, episodes, tasks), strict=True):
             found[number].update(zip((places[column] for column in columns), values.T, strict=True))
-        answer = np.full((WATCHED + 1, len(policies), len(episodes)), np.inf)
+        answer = np.full((ROWS, len(policies), len(episodes)), np.inf)
         for number, known in enumerate(found):
             for column, place in enumerate(places):
                 answer[:, number, column] = known[place]
@@ -88,7 +90,7 @@ class Trials:
     def _run(
         self, policies: Sequence[Policy], episodes: Sequence[Episode], tasks: Sequence[tuple[int, list[int]]]
     ) -> Iterator[np.ndarray]:
-        """float64[4, n] for each task: a policy's number, and those of its n episodes."""
+        """float64[ROWS, n] for each task: a policy's number, and those of its n episodes."""
         given = [(policies[number], [episodes[column] for column in columns]) for number, columns in tasks]
         if given and not self._compiled:
             # The first compiles the loop, which threads could not do at once.
@@ -115,25 +117,26 @@ class Trials:
 
 
 def _run(shared: tuple[Instance, Measure], task: tuple[Policy, Sequence[Episode]]) -> np.ndarray:
-    """`Trials.outcomes` of one policy on some episodes, float64[4, episodes]."""
+    """`Trials.outcomes` of one policy on some episodes, float64[ROWS, episodes]."""
     (instance, measure), (policy, episodes) = shared, task
     try:
         outcomes = policy.run(instance, episodes)
     except ClearschedError:
-        return np.full((4, len(episodes)), np.inf)
+        return np.full((ROWS, len(episodes)), np.inf)
     return table_of(instance, measure, outcomes)
 
 
 def table_of(instance: Instance, measure: Measure, outcomes: Sequence[Outcome]) -> np.ndarray:
-    """float64[4, episodes]: what `Trials.outcomes` tells of the outcomes of a policy; inf for what is no number."""
+    """float64[ROWS, episodes]: what `Trials.outcomes` tells of the outcomes of a policy; inf for what is no number."""
     limits = {each.name: each.limit for each in instance.problem.measures if each.limit}
-    values = np.zeros((4, len(outcomes)))
+    values = np.zeros((ROWS, len(outcomes)))
     for place, outcome in enumerate(outcomes):
         cost = outcome.measures[measure.name]
         values[COST, place] = cost if measure.lower_is_better else -cost
         values[END, place], values[SCALE, place] = outcome.end_s, outcome.scale_s
         of_limits = [outcome.measures[name] / limit for name, limit in limits.items()]
         values[WATCHED, place] = max(of_limits, default=0.0)
+        values[CLEARED, place] = getattr(outcome, "cleared_s", 0.0)
     return np.where(np.isfinite(values), values, np.inf)
 
 

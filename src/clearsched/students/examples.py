@@ -60,7 +60,7 @@ class Examples:
         self.all_features = real.features[~real.is_none]
         idles = real.is_none[best_rows(real)].mean() >= OFTEN
         told = [i for i, feature in enumerate(choice.features) if idles or not feature.per_decision]
-        self.columns = _telling(self.all_features, told, self.told.place, most_features)
+        self.columns = telling(self.all_features, told, self.told.place, most_features)
         self.features = np.ascontiguousarray(self.all_features[:, self.columns])
 
     @cached_property
@@ -108,7 +108,7 @@ def _first_best(real: Choices) -> np.ndarray:
     return best
 
 
-def _telling(features: np.ndarray, columns: list[int], target: np.ndarray, most: int) -> list[int]:
+def telling(features: np.ndarray, columns: list[int], target: np.ndarray, most: int) -> list[int]:
     """Those of the columns that a tree of many leaves asks for most, in their order; the first one if it asks none."""
     from sklearn.tree import DecisionTreeRegressor
 

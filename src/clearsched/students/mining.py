@@ -13,6 +13,7 @@ from clearsched.problems.declarations import Choice
 from clearsched.scorers.conditions import Condition, flatten, holds
 from clearsched.students.dataset import best_rows, ranks, subset, without_none
 from clearsched.students.elimination import elimination_list
+from clearsched.students.examples import telling
 from clearsched.students.flat_trees import from_figs, seeded_ties
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RuleListParams
@@ -33,14 +34,14 @@ def mine(real: Choices, choice: Choice, settings: RuleListParams) -> list[Mined]
     Args:
         real: decisions with more than one row; those of "none of these" say which candidates are worth choosing at all.
         choice: the choice that they answer.
-        settings: at most `max_rules` rules a model.
+        settings: at most `max_rules` rules a model, of so many features; a rule has at most so many conditions.
     """
     features = real.features[~real.is_none]
-    columns = Columns(features)
+    columns, asked = Columns(features), _asked(real, choice, settings.features)
     found: dict[bytes, Mined] = {}
-    for trees in itertools.chain(_models(real, choice, settings), _models_of_none(real, settings)):
+    for trees in itertools.chain(_models(real, choice, settings, asked), _models_of_none(real, settings, asked)):
         for rule in columns.round_rules(flatten(trees)):
-            for length in range(1, len(rule.conditions) + 1):
+            for length in range(1, min(len(rule.conditions), settings.conditions) + 1):
                 for conditions in itertools.combinations(rule.conditions, length):
                     rows = np.logical_and.reduce([holds(condition, features) for condition in conditions])
                     known = found.get(key := rows.tobytes())
@@ -49,7 +50,18 @@ def mine(real: Choices, choice: Choice, settings: RuleListParams) -> list[Mined]
     return list(found.values())
 
 
-def _models(real: Choices, choice: Choice, settings: RuleListParams) -> Iterator[list[dict[str, Any]]]:
+def _asked(real: Choices, choice: Choice, most: int) -> list[int]:
+    """The features that rules may ask for: all, or so many, those that tell most of how good a candidate is."""
+    every = list(range(len(choice.features)))
+    if most >= len(every):
+        return every
+    kept = ~real.is_none
+    return telling(real.features[kept], every, 1.0 / (1 + ranks(real)[kept]), most)
+
+
+def _models(
+    real: Choices, choice: Choice, settings: RuleListParams, asked: Sequence[int]
+) -> Iterator[list[dict[str, Any]]]:
     """Models fitted to the candidates' ranks and to the best ones, as flat trees.
 
     Features that all candidates of a decision share can't tell one from another, and mislead small models, so they are
@@ -64,15 +76,15 @@ def _models(real: Choices, choice: Choice, settings: RuleListParams) -> Iterator
     best = np.zeros(len(rank))
     best[best_rows(real)] = 1.0
     even = np.where(best == 1, 1.0, 1.0 / np.maximum(sizes - 1, 1))  # the best one weighs as much as all others
-    told = [(i, feature.name) for i, feature in enumerate(choice.features) if not feature.per_decision]
-    for columns in ([i for i, _ in told], [i for i, name in told if name != choice.keeps]):
+    told = [(i, choice.features[i].name) for i in asked if not choice.features[i].per_decision]
+    for columns in filter(None, ([i for i, _ in told], [i for i, name in told if name != choice.keeps])):
         features = real.features[:, columns]
         for target, weight in itertools.product((1.0 / (1 + rank), best), (1.0 / sizes, 1.0 / (1 + rank))):
             yield _figs(features, target, weight, columns, settings)
         yield [elimination_list(features, columns, best, even, settings.max_rules)]
 
 
-def _models_of_none(real: Choices, settings: RuleListParams) -> Iterator[list[dict[str, Any]]]:
+def _models_of_none(real: Choices, settings: RuleListParams, asked: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
     """Models fitted to which candidates are better than "none of these", where that was an answer.
 
     Here what all candidates of a decision share does tell something: nothing may be worth choosing now.
@@ -84,9 +96,8 @@ def _models_of_none(real: Choices, settings: RuleListParams) -> Iterator[list[di
     score[owner[real.is_none]] = real.score[real.is_none]
     rows = ~real.is_none & np.isfinite(score[owner])
     better = (real.score > score[owner])[rows].astype(np.float64)
-    columns = list(range(real.features.shape[1]))
     for weight in (np.ones(len(better)), 1.0 / real.sizes[owner][rows]):
-        yield _figs(real.features[rows], better, weight, columns, settings)
+        yield _figs(real.features[rows][:, asked], better, weight, asked, settings)
 
 
 def _figs(

@@ -121,6 +121,8 @@ def refuse_worse(compared: Compared, where: str) -> None:
         told = f"an episode takes {after.worst:.2f} times the baseline's ({before.worst:.2f} without them)"
     elif not after.end <= max(LIMIT, before.end):
         told = f"the last job ends after {after.end:.2f} times the baseline's time ({before.end:.2f} without them)"
+    elif not after.cleared <= max(LIMIT, before.cleared):
+        told = f"a backlog is cleared after {after.cleared:.2f} times its time ({before.cleared:.2f} without them)"
     elif not after.of_limit <= max(1.0, before.of_limit):
         told = f"a measure is {after.of_limit:.2f} times its limit ({before.of_limit:.2f} without them)"
     else:
@@ -134,7 +136,7 @@ def _refusal(where: str, written: str, why: str) -> str:
 
 def _why(told: str, baseline: Policy) -> str:
     return (
-        f"{told} (the baseline is {baseline.name}); at most {LIMIT:g} times its cost and time, and no measure above "
+        f"{told} (the baseline is {baseline.name}); at most {LIMIT:g} times its cost and times, and no measure above "
         "its limit, are safe"
     )
 

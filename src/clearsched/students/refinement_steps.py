@@ -21,7 +21,7 @@ from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
 from clearsched.students.repairing import repaired
-from clearsched.students.restructuring import Around, Heats, conditions_on, halved, restructured, shape_of
+from clearsched.students.restructuring import ANY, Around, Budget, Heats, conditions_on, halved, restructured, shape_of
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
@@ -213,7 +213,9 @@ class Steps:
         """What structures next to a student are compared by."""
         task, level = self._task, self._task.level
         most, ties = (getattr(task.settings, name, 0) for name in ("max_rules", "ties"))
+        budget = Budget(**{name: getattr(task.settings, name, ANY) for name in Budget._fields})
         around = Around(task.rank.name, self._runs.cost, self._train, task.bench.short, self._features, most, ties)
+        around = around._replace(budget=budget)
         if level is None or task.dataset.level is None or not self._settings.levels:
             return around
         rows, columns = self._level_rows, self._columns[level.name]

@@ -34,24 +34,24 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
     tell which are asked whether they are safe, and more episodes which of the safe ones is the cheapest. What cures
     most is tried in any case, other structures as long as they are among the cheapest.
     """
-    cures = _cures(student, around)
-    options = [*cures, *(option for each in options_of(student, around).values() for option in each)]
+    found = cures(student, around)
+    options = [*found, *(option for each in options_of(student, around).values() for option in each)]
     if not options:
         return None
     order = cheapest(options, around.costs, around.short)
-    tried = (options[place] for rank, place in enumerate(order) if rank < REPAIRS or place < len(cures))
+    tried = (options[place] for rank, place in enumerate(order) if rank < REPAIRS or place < len(found))
     safe = list(islice(filter(is_safe, tried), SAFE))
     more = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]
     return safe[int(around.costs(safe, more).mean(axis=1).argmin())] if safe else None
 
 
-def _cures(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
+def cures(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
     """The student that never idles, and with a first rule for what the expert's log hardly shows."""
     never = [replace(student, none=False)] if student.none else []
     rules = student.scorers[around.choice]
     if not isinstance(rules, RuleList):
         return never
-    lists = headed(rules, around.features, around.max_rules, student.none)
+    lists = filter(around.budget.keeps, headed(rules, around.features, around.max_rules, student.none))
     return never + [replace(student, scorers={**student.scorers, around.choice: rules}) for rules in lists]
 
 

@@ -54,9 +54,24 @@ SLACK = 0.002
 NUMBER = re.compile(r"(?<!\w)-?\d[\d.]*(e[-+]?\d+)?")
 """In the JSON of a scorer: not the digits of a feature's name."""
 
+ANY = 1_000_000
+"""No budget."""
+
 Safe = Callable[[ScoredPolicy], bool]
 Costs = Callable[[Sequence[ScoredPolicy], Sequence[Episode]], np.ndarray]
 """float64[policies, episodes]: `search.trials.Trials.cost`."""
+
+
+class Budget(NamedTuple):
+    """What rules that rank candidates may ask for, beside their number."""
+
+    features: int = ANY
+    conditions: int = ANY  # of a rule
+
+    def keeps(self, rules: RuleList) -> bool:
+        """Whether the rules ask for no more; ties have a budget of their own."""
+        features = {condition.feature for rule in rules.rules for condition in rule.conditions}
+        return len(features) <= self.features and all(len(rule.conditions) <= self.conditions for rule in rules.rules)
 
 
 class Around(NamedTuple):
@@ -71,6 +86,7 @@ class Around(NamedTuple):
     max_ties: int = 0  # of a list: they change where it may have some
     level_choice: str = ""
     level: LevelSpace | None = None  # of the choice of a level, where the problem has one
+    budget: Budget = Budget()  # of a list, beside its length
 
 
 def restructured(
@@ -166,7 +182,7 @@ def options_of(student: ScoredPolicy, around: Around) -> dict[str, list[ScoredPo
     rules = student.scorers[around.choice]
     if isinstance(rules, RuleList):
         options = structures(rules, around.features, around.max_rules, student.none)
-        found[around.choice] = [*options, *other_ties(rules, around.max_ties)]
+        found[around.choice] = [*filter(around.budget.keeps, options), *other_ties(rules, around.max_ties)]
     if around.level is not None:
         found[around.level_choice] = level_structures(student.scorers[around.level_choice], around.level)
     return {

@@ -24,8 +24,10 @@ class RuleListParams(Section):
     """The rule list."""
 
     max_rules: int = Field(8, ge=1, le=100, description="rules in the list, at most")
+    conditions: int = Field(8, ge=1, le=50, description="conditions of a rule, at most")
+    features: int = Field(100, ge=1, le=10_000, description="features that its rules may ask for, at most")
     ties: int = Field(
-        2, ge=0, le=10, description="features, at most, by which the best of the candidates of one rule is told"
+        2, ge=0, le=3, description="features, at most, by which the best of the candidates of one rule is told"
     )
     rescoring: RankingParams = Field(
         RankingParams(), description="boosted trees whose scores say how good a candidate is next to the best"
@@ -36,14 +38,17 @@ class RulesFromNothingParams(Section):
     """The control of the rule list: the same refinement, with no teacher's rules to begin with."""
 
     max_rules: int = Field(8, ge=1, le=100, description="rules in the list, at most")
+    conditions: int = Field(8, ge=1, le=50, description="conditions of a rule, at most")
+    features: int = Field(100, ge=1, le=10_000, description="features that its rules may ask for, at most")
     ties: int = Field(
-        2, ge=0, le=10, description="features, at most, by which the best of the candidates of one rule is told"
+        2, ge=0, le=3, description="features, at most, by which the best of the candidates of one rule is told"
     )
 
 
 class BoostedTreesParams(RankingParams):
     """The boosted trees."""
 
+    features: int = Field(100, ge=1, le=10_000, description="features that the trees may ask for, at most")
     monotone: bool = Field(
         False, description="hold the trees to the direction of each feature: for example, less work left is never worse"
     )
@@ -69,7 +74,7 @@ class LeavesParams(DistilledParams):
 
     leaves: int = Field(16, ge=2, le=256, description="leaves, at most")
     ties: int = Field(
-        2, ge=0, le=10, description="features, at most, by which the best of the candidates of one leaf is told"
+        2, ge=0, le=3, description="features, at most, by which the best of the candidates of one leaf is told"
     )
 
     @property
@@ -110,7 +115,7 @@ class GreedyRulesParams(DistilledParams):
 
     max_rules: int = Field(8, ge=2, le=100, description="rules in the list, at most")
     ties: int = Field(
-        2, ge=0, le=10, description="features, at most, by which the best of the candidates of one rule is told"
+        2, ge=0, le=3, description="features, at most, by which the best of the candidates of one rule is told"
     )
 
 
@@ -138,7 +143,7 @@ class IntegerScoreParams(DistilledParams):
     conditions: int = Field(8, ge=1, le=50, description="conditions that give points, at most")
     points: int = Field(5, ge=1, le=10, description="points that a condition adds or takes away, at most")
     ties: int = Field(
-        2, ge=0, le=10, description="features, at most, by which the best of the candidates of equal points is told"
+        2, ge=0, le=3, description="features, at most, by which the best of the candidates of equal points is told"
     )
 
 

@@ -60,6 +60,10 @@ class Workload:
     interarrival_ms: float = 0.0
 
 
+BACKLOG, LEFT = 10, 0.1
+"""Jobs that are there at time 0, at least, to be a backlog; the share of their number at which it is cleared."""
+
+
 @dataclass(frozen=True)
 class EpisodeResult:
     """What came of an episode.
@@ -140,6 +144,22 @@ class EpisodeResult:
     def end_s(self) -> float:
         """Time of the last completion, s."""
         return self.makespan_s
+
+    @property
+    def cleared_s(self) -> float:
+        """When a backlog was cleared, s: no more jobs are there than a tenth of those at time 0; 0 if these were few.
+
+        Jobs count, not work: who serves the short ones first has most of them away while a giant is still there.
+        """
+        backlog = int(np.count_nonzero(self.arrival_ms == 0))
+        if backlog < BACKLOG:
+            return 0.0
+        times_ms = np.concatenate([self.completion_ms, self.arrival_ms])
+        change = np.repeat((-1, 1), len(self.arrival_ms))
+        order = np.lexsort((-change, times_ms))  # at one moment a job comes before another goes
+        there = np.cumsum(change[order])
+        after = np.arange(len(there)) >= backlog  # once all of the backlog has come
+        return float(times_ms[order][after & (there <= backlog * LEFT)][0]) / 1000
 
     def cost_to_go(self, times_s: np.ndarray, horizon_s: float) -> np.ndarray:
         """float64[T]: minus what the objective loses from each time on.

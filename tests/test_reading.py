@@ -33,7 +33,7 @@ from clearsched.reading.reasons import Reasons, _power, reached, threshold_text,
 from clearsched.reading.verification.box import box_of
 from clearsched.reading.verification.monotone import monotone
 from clearsched.reading.worth import worth_of
-from clearsched.schemas import COMPARISON, FIDELITY, write_table
+from clearsched.schemas import COMPARISON, FIDELITY, read_table, write_table
 from clearsched.scorers.conditions import parse_conditions
 from clearsched.scorers.patches import read_patches
 from clearsched.scorers.pieces import speakers
@@ -368,6 +368,10 @@ def test_reasons_have_values_and_units() -> None:
     assert against(LIST, second, third) == "rule 2 asks for job_age_s below 5 s, and it has 7 s"
     older = rows(job_age_s=[4.5])[0]
     assert against(LIST, second, older) == "among equals the least job_age_s wins: 4 s, not 4.5 s"
+    both = replace(LIST, ties=("job_age_s", "-job_work_left_s"))
+    large = rows(job_age_s=[4.5], job_work_left_s=[900.0])[0]
+    told = "among equals the least job_age_s - job_work_left_s / 1000 wins: 3.6, not 4"
+    assert against(both, large, second) == told, "a thousand times the second tie outweighs the first"
     weights = read_scorer({"job_age_s": -1.0, "job_fair_load": -2.0}, FEATURE_NAMES, "test")
     assert against(weights, second, third) == ("what speaks for the first is job_age_s 4 s, not 7 s (worth 3)")
 
@@ -536,6 +540,18 @@ def test_a_card_needs_what_belongs_together(results: Path) -> None:
     with pytest.raises(ClearschedError, match="does not say what it was made from"):
         reading.card(path, results)
     assert not path.with_suffix(".md").exists()
+
+
+def test_a_card_of_a_student_that_was_not_evaluated(results: Path) -> None:
+    """`evaluation.policies` may leave out one that is fitted."""
+    path = results / "evaluation/comparison.parquet"
+    table, about = read_table(path, COMPARISON)
+    others = table.set_column(0, COMPARISON.field(0), [["fair"]])
+    write_table(path, others, COMPARISON, about)
+    text = reading.card(results / "students" / "rule_list.json", results).read_text()
+    assert "Not evaluated: it is none of `evaluation.policies`." in text
+    assert "* It was not evaluated: what it costs on test episodes is not known." in text
+    assert "No gain over" not in text and "On a test episode" not in text
 
 
 def test_a_card_of_another_evaluation(results: Path) -> None:

@@ -18,11 +18,14 @@ from clearsched.evaluation.policies import load_policies
 from clearsched.files import write_json
 from clearsched.problems import find_problem
 from clearsched.problems.deferrable_jobs.instance import timeline as waits_and_runs
+from clearsched.reading.flipping import Searched
+from clearsched.report import explorer
 from clearsched.report.episode import record
 from clearsched.report.markup import data_block, from_rst
 from clearsched.report.packing import columns, pack, unpack
 from clearsched.report.page import LARGEST, bundle, or_say
 from clearsched.report.rules import numbered
+from clearsched.report.settings import ReportParams
 from report_toys import HOSTILE, PARAMS, results_of
 
 DAG_JOBS = find_problem("dag_jobs")
@@ -94,6 +97,27 @@ def test_an_account_is_that_of_explain(results: Path) -> None:
         re.match(r"The student answers stage \d+ \(job \d+\): it meets rule \d", told) for told in accounts.values()
     )
     assert any("The smallest change that flips it" in told for told in accounts.values())
+
+
+def test_every_schedule_has_accounts(results: Path) -> None:
+    for policy in ("fair", "capped_srpt", "hand"):
+        schedule = unpack(block(page_of(results), f"{results.name}-schedule-{policy}"))
+        assert len(schedule["accounts"]["hand"]) == PARAMS["report"]["explained"] < len(schedule["time"]), policy
+
+
+def test_few_are_made_where_flips_are_found_by_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Searched, "is_straight", False)
+    monkeypatch.setattr(explorer, "BY_TRIAL", 2)
+    page = page_of(results_of(tmp_path, "dag_jobs"))
+    made = {
+        policy: len(unpack(block(page, f"small-schedule-{policy}"))["accounts"]["hand"])
+        for policy in ("fair", "capped_srpt", "hand")
+    }
+    assert made == {"fair": 2, "capped_srpt": 0, "hand": 2}, "none along those that neither score nor teach"
+
+
+def test_by_default_every_shown_decision_is_accounted_for() -> None:
+    assert ReportParams().explained >= ReportParams().decisions
 
 
 def test_the_same_results_give_the_same_bytes(results: Path, tmp_path: Path) -> None:

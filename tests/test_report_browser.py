@@ -132,3 +132,32 @@ def test_axe_finds_no_serious_fault(page: Any) -> None:
 def test_it_fits_a_narrow_screen(page: Any) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+PAPER = 688
+"""Pixels between the margins of A4, 210 mm - 2 x 14 mm at 96 to the inch."""
+
+
+def test_it_prints_in_light_without_controls(page: Any, tmp_path: Path) -> None:
+    page.locator("#theme").click()
+    page.locator("#theme").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.set_viewport_size({"width": PAPER, "height": 970})
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    for hidden in ("nav", ".filters", ".choose", ".steps", "#theme"):
+        assert not page.locator(hidden).first.is_visible(), hidden
+    for shown in (".comparison table", "figure img", ".gantt canvas", ".decision h4", ".candidates", ".account, .none"):
+        assert page.locator(shown).first.is_visible(), shown
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
+    for wide in page.locator(".wide:visible table").all():
+        assert wide.evaluate("table => table.getBoundingClientRect().right") <= PAPER, wide.inner_text()[:80]
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details.policy").count() == page.locator("details.policy[open]").count() > 0
+    assert page.evaluate("document.documentElement.dataset.theme") == "light", "charts are drawn for white paper"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    printed = page.pdf(path=tmp_path / "page.pdf", format="A4")
+    assert printed.startswith(b"%PDF-") and printed.count(b"/Type /Page\n") > 1
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -94,6 +94,8 @@ def _block(text: Sequence[str]) -> list[str]:
 
 def _cost(material: Material) -> list[str]:
     own, policy = material.own, material.policy
+    if own is None:
+        return ["Not evaluated: it is none of `evaluation.policies`."]
     unit = f" {own['unit']}" if own["unit"] else ""
     told = [
         ["episodes", own["episodes"]],

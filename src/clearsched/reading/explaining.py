@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -12,12 +13,13 @@ import numpy as np
 from clearsched.decisions.answers import level_answers, rank_places
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
+from clearsched.problems.declarations import Choice
 from clearsched.reading.files import read_log
-from clearsched.reading.flipping import DECISION, GROUP, Flip, Spread, smallest_flip, spread_of
-from clearsched.reading.reasons import Reasons, Spoken, reached, valued
+from clearsched.reading.flipping import DECISION, GROUP, Flip, Searched, Spread, smallest_flip, spread_of
+from clearsched.reading.reasons import Ready, Reasons, Spoken, reached, valued
 from clearsched.scorers import words
 from clearsched.scorers.patches import meets
-from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.students.dataset import subset
 
 WIDTH = 100
@@ -29,11 +31,12 @@ def explain(policy: ScoredPolicy, decisions: Path, split: str, episode: int, dec
     choices = logged[policy.rank.name]
     place = find(choices, split, episode, decision, decisions)
     spread = spread_of(choices)
-    told = Telling(policy, _only(choices, place), most).sentences(spread)
+    prepared = Prepared(policy)
+    told = Telling(policy, _only(choices, place), most, ready=prepared).sentences(spread)
     if policy.level is not None:
         levels = logged[policy.level.name]
         same = np.flatnonzero((levels.episode == episode) & (levels.decision == decision))
-        told += level_account(policy, _only(levels, int(same[0])), most) if len(same) else []
+        told += level_account(prepared, _only(levels, int(same[0])), most) if len(same) else []
     if policy.guard:
         told.append(f"Its guard has no say in this: {policy.guard.sentence(policy.problem)}")
     return textwrap.fill(" ".join(told), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
@@ -65,12 +68,74 @@ def _only(choices: Choices, place: int) -> Choices:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """A policy made ready to account for many decisions: what each account asks of it is packed once."""
+
+    policy: ScoredPolicy
+
+    @property
+    def name(self) -> str:
+        """What tables call the policy."""
+        return self.policy.name
+
+    @property
+    def may_idle(self) -> bool:
+        """Whether "none of these" is an answer."""
+        return self.policy.may_idle
+
+    @cached_property
+    def rounds_up(self) -> bool:
+        """Whether a level is rounded up."""
+        return self.policy.rounds_up
+
+    def scores(self, features: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+        """float64[n]: as the policy has it."""
+        return self.searched.scoring(features, starts)
+
+    def level_share(self, features: np.ndarray) -> np.ndarray:
+        """float64[n]: as the policy has it."""
+        return self._sharing(features)
+
+    @cached_property
+    def searched(self) -> Searched:
+        """The policy, for who searches its decisions for flips."""
+        return Searched(self.policy)
+
+    @cached_property
+    def rank_reasons(self) -> Reasons:
+        """Why the rank choice is answered as it is."""
+        return self._reasons(self.policy.rank)
+
+    @cached_property
+    def level_reasons(self) -> Reasons:
+        """Why the choice of a level is answered as it is; the problem must have one."""
+        assert self.policy.level is not None
+        return self._reasons(self.policy.level)
+
+    @cached_property
+    def _sharing(self) -> Callable[[np.ndarray], np.ndarray]:
+        return self.policy.sharing()
+
+    def _reasons(self, choice: Choice) -> Reasons:
+        scorer, names = self.policy.scorers[choice.name], names_of(choice)
+        numbered = scorer.numbered()
+        places = None if numbered is None else numbered.scoring(names)
+        return Reasons(scorer, choice, Ready(scorer.scoring(names), places))
+
+
+@dataclass(frozen=True)
 class Telling:
-    """A decision of the rank choice and who answers it."""
+    """A decision of the rank choice and who answers it; made ready, where more of the policy's are told."""
 
     policy: ScoredPolicy
     decision: Choices
     most: int
+    ready: Prepared | None = field(default=None, kw_only=True)
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The policy made ready."""
+        return self.ready or Prepared(self.policy)
 
     @cached_property
     def none(self) -> np.ndarray:
@@ -91,7 +156,7 @@ class Telling:
 
     def account(self, spread: Spread) -> list[str]:
         """What the student answers and why, what the teacher did, what would flip it."""
-        order = np.argsort(rank_places(self.policy, self.decision))
+        order = np.argsort(rank_places(self.prepared, self.decision))
         answer, teachers = int(order[0]), int(self.decision.chosen[0])
         opening = f"The student answers {self.name(answer)}{self.because(answer)}."
         if len(order) == 1:
@@ -127,7 +192,7 @@ class Telling:
     @cached_property
     def reasons(self) -> Reasons:
         """Why the rank choice is answered as it is."""
-        return Reasons(self.policy.scorers[self.policy.rank.name], self.policy.rank)
+        return self.prepared.rank_reasons
 
     def because(self, row: int) -> str:
         """What speaks for an answer, to follow its name."""
@@ -167,7 +232,7 @@ class Telling:
         )
 
     def _flips(self, spread: Spread, answer: int, teachers: int) -> list[str]:
-        flip, exact = smallest_flip(self.policy, self.decision, spread)
+        flip, exact = smallest_flip(self.prepared.searched, self.decision, spread)
         if flip is None:
             return ["No change of a single feature within what the log has seen gives another answer."]
         how = "" if exact else " (found by search)"
@@ -175,7 +240,7 @@ class Telling:
             f"The smallest change that flips it{how}: {self.change(flip)}, and {self.name(flip.answer)} is answered."
         ]
         if teachers not in (answer, flip.answer):
-            own, exact = smallest_flip(self.policy, self.decision, spread, teachers)
+            own, exact = smallest_flip(self.prepared.searched, self.decision, spread, teachers)
             how = "" if exact else " (found by search)"
             told.append(
                 f"For the teacher's choice{how}: {self.change(own)}."
@@ -199,14 +264,14 @@ class Telling:
         )
 
 
-def level_account(policy: ScoredPolicy, decision: Choices, most: int) -> list[str]:
+def level_account(prepared: Prepared, decision: Choices, most: int) -> list[str]:
     """What the student answers the choice of a level for the candidate that the teacher chose."""
-    level = policy.level
+    policy, level = prepared.policy, prepared.policy.level
     assert level is not None
-    answer, teachers = int(level_answers(policy, decision, most)[0]), int(decision.candidate[decision.chosen[0]])
+    answer, teachers = int(level_answers(prepared, decision, most)[0]), int(decision.candidate[decision.chosen[0]])
     least, last = int(decision.candidate[0]), int(decision.candidate[-1])
     unit = f" {level.unit}" if level.unit else ""
-    reasons = Reasons(policy.scorers[level.name], level)
+    reasons = prepared.level_reasons
     reason = reasons.level(reasons.spoken(decision.features[0]))
     capped = [
         f"patch {place} lowers it to {words.amount(patch.cap, level, {})}"

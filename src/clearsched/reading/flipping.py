@@ -7,6 +7,8 @@ changed for all of them at once, the other features stay. Small is told in devia
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.problems.declarations import Choice
 from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.scorers.scorer import Scoring
 
 GRID = 65
 """Values between the least and the most of a feature that are tried where its effect is no straight line in pieces."""
@@ -39,6 +42,13 @@ class Flip(NamedTuple):
     answer: int  # row that is answered then
     distance: float  # deviations
     owner: int  # whose the feature is
+
+
+class Features(NamedTuple):
+    """What a search changes."""
+
+    marks: Marks  # of the features that compiled code searches
+    others: list[int]  # columns of those that are searched by trial
 
 
 class Bracket(NamedTuple):
@@ -67,8 +77,44 @@ def spread_of(choices: Choices) -> Spread:
     return Spread(low, high, rows.std(axis=0, dtype=np.float64), whole, belongs)
 
 
+@dataclass(frozen=True)
+class Searched:
+    """A policy whose decisions are searched for flips: what each search asks of it is made once."""
+
+    policy: ScoredPolicy
+
+    @cached_property
+    def held(self) -> Held:
+        """The scorer of the rank choice, handed over to compiled code."""
+        return hold(Asked(self.policy.packed(self.policy.rank), NOTHING, NOTHING, NOTHING))
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        """Its scores."""
+        return self.policy.scoring()
+
+    @cached_property
+    def to_any(self) -> Features:
+        """The features on the way to any other answer."""
+        return self._features(any_answer=True)
+
+    @cached_property
+    def to_certain(self) -> Features:
+        """The features on the way to a certain answer."""
+        return self._features(any_answer=False)
+
+    def _features(self, *, any_answer: bool) -> Features:
+        straight, others = asked_features(self.policy, any_answer)
+        return Features(marks_of(self.policy, straight), others)
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether compiled code finds every flip to any other answer, which takes a thousandth of the time."""
+        return not self.to_any.others
+
+
 def smallest_flip(
-    policy: ScoredPolicy,
+    policy: ScoredPolicy | Searched,
     decision: Choices,
     spread: Spread,
     wanted: int | None = None,
@@ -77,17 +123,18 @@ def smallest_flip(
     """The smallest change of one feature after which another row is answered; whether there is surely no smaller one.
 
     Args:
-        policy: who answers.
+        policy: who answers; made ready where it is asked often.
         decision: one decision of the rank choice.
         spread: of the log's features: a feature stays within what the log has seen.
         wanted: the row that is to be answered; None: any other one.
         most: so many candidates are changed, the best ones, with those that share a feature with them; None: all.
     """
-    straight, others = asked_features(policy, wanted is None)
-    best = _straight_flip(policy, decision, spread, wanted, most, straight)
+    searched = policy if isinstance(policy, Searched) else Searched(policy)
+    marks, others = searched.to_any if wanted is None else searched.to_certain
+    best = _straight_flip(searched.held, decision, spread, wanted, most, marks) if len(marks.columns) else None
     if not others:
         return best, most is None or most >= int((~decision.is_none).sum())
-    trial = _Trial(policy, decision, spread, wanted, most)
+    trial = _Trial(searched, decision, spread, wanted, most)
     found = (
         trial.bracket(feature, rows)
         for feature in others
@@ -129,30 +176,25 @@ def marks_of(policy: ScoredPolicy, features: Sequence[int]) -> Marks:
     return Marks(np.array(features, np.int64), first, np.concatenate([*marks, np.zeros(0, np.float32)]))
 
 
-def held_rank(policy: ScoredPolicy) -> Held:
-    """The scorer of the rank choice, handed over to compiled code."""
-    return hold(Asked(policy.packed(policy.rank), NOTHING, NOTHING, NOTHING))
-
-
 def _straight_flip(
-    policy: ScoredPolicy,
+    held: Held,
     decision: Choices,
     spread: Spread,
     wanted: int | None,
     most: int | None,
-    features: Sequence[int],
+    marks: Marks,
 ) -> Flip | None:
     """The smallest change of one of the features in which scores are straight lines in pieces."""
     real = np.flatnonzero(~decision.is_none)
-    if not features or not len(real):
+    if not len(real):
         return None
     goal = ANY if wanted is None else NONE if decision.is_none[wanted] else int(np.searchsorted(real, wanted))
     found = smallest(
-        held_rank(policy),
+        held,
         np.ascontiguousarray(decision.features[real], np.float32),
         decision.group[real].astype(np.int64),
         len(real) < len(decision.features),
-        marks_of(policy, features),
+        marks,
         spread,
         len(real) if most is None else most,
         goal,
@@ -181,21 +223,21 @@ class _Trial:
 
     def __init__(
         self,
-        policy: ScoredPolicy,
+        searched: Searched,
         decision: Choices,
         spread: Spread,
         wanted: int | None,
         most: int | None,
     ) -> None:
-        self.policy, self.decision, self.spread, self.wanted = policy, decision, spread, wanted
+        self.policy, self.decision, self.spread, self.wanted = searched.policy, decision, spread, wanted
         self.none = decision.is_none
         self.rows = decision.features
-        self._scoring = policy.scoring()
+        self._scoring = searched.scoring
         self.scores = self._scored(self.rows)
         real = np.flatnonzero(~self.none)
         self.changeable = real[np.argsort(-self.scores[real], kind="stable")[:most]]
         self.answer = int(self._answers(self.scores[None])[0])
-        self.rank: Choice = policy.rank
+        self.rank: Choice = searched.policy.rank
 
     def _scored(self, rows: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
         return np.array(self._scoring(rows, starts), np.float64)

@@ -58,9 +58,9 @@ class Material:
     worth: list[Worth]
 
     @property
-    def own(self) -> Row:
-        """The student's row of the comparison."""
-        return next(row for row in self.comparison if row["policy"] == self.policy.name)
+    def own(self) -> Row | None:
+        """The student's row of the comparison; None where it is none of `evaluation.policies`."""
+        return next((row for row in self.comparison if row["policy"] == self.policy.name), None)
 
 
 def gather(path: Path, results: Path) -> Material:

@@ -16,6 +16,7 @@ from clearsched.heuristics.tuning import read_tuned
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import rank_choice
 from clearsched.problems.problem import Instance, Problem
+from clearsched.reading.explaining import Prepared
 from clearsched.reading.files import SPLIT, read_log
 from clearsched.reading.flipping import spread_of
 from clearsched.reading.worth import Bench
@@ -107,7 +108,9 @@ def _explorer(
     episode = instance.split("test")[settings.episode]
     schedules, longest = record(instance, episode, runs, expert, settings.decisions)
     choices = logged.get(rank.name) or schedules[0].rank
-    material = Material(instance, episode, expert.name, scored, spread_of(choices), settings.explained)
+    material = Material(
+        instance, episode, expert.name, [Prepared(policy) for policy in scored], spread_of(choices), settings.explained
+    )
     return questions(problem) | {
         "episode": settings.episode,
         "expert": expert.name,

@@ -12,7 +12,7 @@ from clearsched.decisions.choices import Choices, take
 from clearsched.decisions.schema import log_features
 from clearsched.problems.declarations import level_choice, rank_choice
 from clearsched.problems.problem import NONE, Episode, Instance, Problem, Timeline
-from clearsched.reading.explaining import Telling, level_account
+from clearsched.reading.explaining import Prepared, Telling, level_account
 from clearsched.reading.flipping import Spread
 from clearsched.report.episode import Schedule
 from clearsched.report.packing import columns
@@ -20,6 +20,10 @@ from clearsched.scorers.policy import ScoredPolicy, names_of
 
 CANDIDATES = 40
 """Rows of a decision that are shown, at most: every policy's answer, then the best by the expert's score."""
+
+BY_TRIAL = 10
+"""Decisions of a schedule, at most, of a policy whose flips are found by trial, which takes a thousand times as long;
+and of schedules of those policies alone that score."""
 
 WORDS = ("row", "rows", "whose", "note")
 """The fields of a timeline that are no arrays."""
@@ -31,7 +35,7 @@ class Material(NamedTuple):
     instance: Instance
     episode: Episode
     expert: str
-    scored: Sequence[ScoredPolicy]
+    scored: Sequence[Prepared]
     spread: Spread  # of the features in the log
     explained: int  # decisions of a schedule for which a flip is searched
 
@@ -80,11 +84,11 @@ def schedule_data(schedule: Schedule, material: Material) -> dict[str, Any]:
         "scores": {material.expert: columns(rank.score[kept])},
         "fires": {},
     }
-    for policy in material.scored:
-        data["scores"][policy.name] = columns(rank_scores(policy, rank)[kept])
-        spoke = _fires(policy, rank)
+    for prepared in material.scored:
+        data["scores"][prepared.name] = columns(rank_scores(prepared, rank)[kept])
+        spoke = _fires(prepared.policy, rank)
         if spoke is not None:
-            data["fires"][policy.name] = spoke[kept].tolist()
+            data["fires"][prepared.name] = spoke[kept].tolist()
     data["accounts"] = accounts(schedule, material)
     return data | {"timeline": _timeline(schedule, material)}
 
@@ -135,29 +139,30 @@ def _fires(policy: ScoredPolicy, rank: Choices) -> np.ndarray | None:
 
 def accounts(schedule: Schedule, material: Material) -> dict[str, dict[int, str]]:
     """In words, by policy and decision: why it answers so and not as the expert does, and what would flip it."""
-    found: dict[str, dict[int, str]] = {policy.name: {} for policy in material.scored}
+    found: dict[str, dict[int, str]] = {prepared.name: {} for prepared in material.scored}
     level_of = {int(number): place for place, number in enumerate(schedule.level.decision)}
-    if schedule.policy not in (material.expert, *found):
-        return found  # each takes a while: none along the schedules of those that nobody reads
-    for i in explained(schedule, material).tolist():
-        decision = take(schedule.rank, np.array([i]))
-        for policy in material.scored:
-            told = Telling(policy, decision, material.instance.most).account(material.spread)
-            if policy.level is not None and i in level_of:
-                told += level_account(policy, take(schedule.level, np.array([level_of[i]])), material.instance.most)
-            found[policy.name][i] = " ".join(told)
+    few = BY_TRIAL if schedule.policy in (material.expert, *found) else 0
+    most = material.instance.most
+    for prepared in material.scored:
+        count = material.explained if prepared.searched.is_straight else min(few, material.explained)
+        for i in explained(schedule, material, count).tolist():
+            decision = take(schedule.rank, np.array([i]))
+            told = Telling(prepared.policy, decision, most, ready=prepared).account(material.spread)
+            if prepared.policy.level is not None and i in level_of:
+                told += level_account(prepared, take(schedule.level, np.array([level_of[i]])), most)
+            found[prepared.name][i] = " ".join(told)
     return found
 
 
-def explained(schedule: Schedule, material: Material) -> np.ndarray:
-    """int64: the decisions that are accounted for: where a policy differs from the expert first, evenly taken."""
+def explained(schedule: Schedule, material: Material, count: int) -> np.ndarray:
+    """int64: `count` decisions to account for: where a policy differs from the expert first, evenly taken."""
     rank = schedule.rank
-    others = [schedule.answers[policy.name] for policy in material.scored]
+    others = [schedule.answers[prepared.name] for prepared in material.scored]
     experts = schedule.answers[material.expert]
     differs = np.any([rows != experts for rows in others], axis=0) if others else np.zeros(len(experts), bool)
     first, rest = np.flatnonzero(differs & ~rank.trivial), np.flatnonzero(~differs & ~rank.trivial)
-    chosen = _evenly(first, material.explained)
-    return np.sort(np.concatenate([chosen, _evenly(rest, material.explained - len(chosen))]))
+    chosen = _evenly(first, count)
+    return np.sort(np.concatenate([chosen, _evenly(rest, count - len(chosen))]))
 
 
 def _evenly(places: np.ndarray, count: int) -> np.ndarray:

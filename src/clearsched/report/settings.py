@@ -15,9 +15,10 @@ class ReportParams(Section):
         300, ge=0, le=100_000, description="its decisions that are shown, from the start, of each policy; 0: none"
     )
     explained: int = Field(
-        10,
+        300,
         ge=0,
         le=100_000,
-        description="of them, along the schedule of each policy that scores, those that are accounted for in words, "
-        "with the smallest change that flips each answer: those in which a student and the teacher differ first",
+        description="of them, along each policy's schedule, those that are accounted for in words, with the smallest "
+        "change that flips the answer of each policy that scores: those in which a student and the teacher differ "
+        "first; at most 10 where such a change is found by trial only",
     )

@@ -3,7 +3,7 @@
 import { readIndex } from "./data.js";
 import { startExplorer } from "./explorer.js";
 import { makeSortable, startFilters } from "./tables.js";
-import { startTheme } from "./theme.js";
+import { offPaper, onPaper, startTheme } from "./theme.js";
 
 document.querySelectorAll("table.sortable").forEach(makeSortable);
 document.querySelectorAll("form.filters").forEach(startFilters);
@@ -11,5 +11,6 @@ const explorers = [...document.querySelectorAll(".explorer")].map((root) => star
 startTheme(document.getElementById("theme"), () => explorers.forEach((explorer) => explorer.redraw()));
 addEventListener("beforeprint", () => {
   document.querySelectorAll("details.policy").forEach((details) => (details.open = true));
-  explorers.forEach((explorer) => explorer.redraw());
+  onPaper(() => explorers.forEach((explorer) => explorer.redraw()));
 });
+addEventListener("afterprint", () => offPaper(() => explorers.forEach((explorer) => explorer.redraw())));

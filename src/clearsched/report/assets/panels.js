@@ -13,8 +13,13 @@ export function sharedFacts(view) {
   return make("ul", { class: "facts", "aria-label": "What all candidates share", hidden: !items.length }, ...items);
 }
 
+// The name of a feature may go on in the next line after any of its underscores.
+function breakable(name) {
+  return name.replaceAll("_", "_\u200b");
+}
+
 function heading(names) {
-  return make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, make("button", { type: "button" }, name)))));
+  return make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, make("button", { type: "button" }, breakable(name))))));
 }
 
 function cell(told, sort, more = {}) {
@@ -34,7 +39,8 @@ export function answersTable(view) {
   const rows = index.policies.map((policy) => {
     const row = data.answers[policy.name][place];
     const level = data.levels[policy.name][place];
-    const other = row !== base[0] || level !== base[1];
+    const other = row !== base[0];
+    const more = level !== base[1];
     const score = data.scores[policy.name] && row !== NONE ? data.scores[policy.name][data.start[place] + row] : null;
     const dot = make("span", { class: `dot ${policy.kind}`, style: { "--policy": policy.colour }, "aria-hidden": "true" });
     return make(
@@ -42,7 +48,7 @@ export function answersTable(view) {
       { class: policy.name === view.a ? "answer-a" : null },
       make("th", { scope: "row", "data-sort": policy.label.toLowerCase() }, dot, policy.label),
       cell(make("span", { class: policy.name === view.a ? null : other ? "differs" : "same" }, `${other ? "≠ " : "= "}${nameOf(view, row)}`), nameOf(view, row)),
-      ...(index.level ? [cell(level ? String(level) : "–", level || null)] : []),
+      ...(index.level ? [cell(make("span", { class: more && !other ? "differs" : null }, `${more && !other ? "≠ " : ""}${level || "–"}`), level || null)] : []),
       cell(row === NONE ? "–" : scoreOf(view, policy, row), score),
       cell(speakerOf(view, policy, row), speakerOf(view, policy, row)),
     );
@@ -65,7 +71,8 @@ export function candidatesTable(view) {
   const rows = [...Array(count).keys()].map((row) => candidateRow(view, row, scorers, features));
   const score = data.scores[view.a] || data.scores[index.expert];
   const key = (row) => score[data.start[place] + row] ?? (data.candidate[data.start[place] + row] === NONE ? 0 : -Infinity);
-  const order = [...rows.keys()].sort((one, other) => key(other) - key(one) || one - other);
+  const answer = data.answers[view.a][place];  // first among those whose scores are the same in the digits shown
+  const order = [...rows.keys()].sort((one, other) => key(other) - key(one) || (other === answer) - (one === answer) || one - other);
   const units = features.map((name) => {
     const unit = index.features.find((each) => each.name === name).unit;
     return unit ? `${name} (${unit})` : name;
@@ -76,7 +83,7 @@ export function candidatesTable(view) {
   const caption = make("caption", {}, `Candidates with the scores of all that score and their features, the best by ${told} first.${more} Press a candidate to see which rule speaks for it.`);
   const table = make("table", { class: "sortable candidates" }, caption, heading(names), make("tbody", {}, ...order.map((row) => rows[row])));
   const box = make("input", { type: "checkbox", checked: view.all, onchange: () => { view.all = box.checked; view.show(); } });
-  return make("div", {}, region(table, "Candidates"), make("label", {}, box, " all features"));
+  return make("div", {}, region(table, "Candidates"), make("label", { class: "all" }, box, " all features"));
 }
 
 function candidateRow(view, row, scorers, features) {

@@ -2,6 +2,22 @@
 
 const THEMES = ["", "light", "dark"];
 
+// Paper is white: what is drawn for it is drawn in the light theme, since a canvas keeps the colours that it got.
+let onScreen = null;
+
+export function onPaper(redraw) {
+  onScreen ??= document.documentElement.dataset.theme || "";
+  document.documentElement.dataset.theme = "light";
+  redraw();
+}
+
+export function offPaper(redraw) {
+  if (onScreen) document.documentElement.dataset.theme = onScreen;
+  else delete document.documentElement.dataset.theme;
+  onScreen = null;
+  redraw();
+}
+
 export function startTheme(button, changed) {
   const say = () => {
     const chosen = document.documentElement.dataset.theme || "";

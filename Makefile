@@ -34,8 +34,15 @@ run: install  ## install, run everything, print the comparison table (default)
 	@echo "page        results/report/index.html"
 
 paper: install  ## the papers' figures and claims at the published settings, a night; goes on where it was; PROFILES=... for a folder
-	@snakemake --cores all paper --config paper='{scale: paper$(if $(PROFILES),$(comma) profiles: $(PROFILES))}' || { code=$$?; $(LOCKED); exit $$code; }
+	@clearsched paper left --every 10 & telling=$$!; \
+	snakemake --cores all paper --config paper='{scale: paper$(if $(PROFILES),$(comma) profiles: $(PROFILES))}'; code=$$?; \
+	kill $$telling 2>/dev/null; wait $$telling 2>/dev/null; \
+	if [ $$code -ne 0 ]; then $(LOCKED); exit $$code; fi
 	@cat results/paper/claims.md
+
+.PHONY: paper-left
+paper-left: install  ## how far `make paper` has come, and how long what is left will take
+	@clearsched paper left
 
 report: install  ## write results/report.html from the results there are
 	@snakemake --report results/report.html --quiet all

@@ -11,7 +11,7 @@ from snakemake.utils import min_version
 from clearsched.arithmetic import variables
 from clearsched.cli.commands import one_line
 from clearsched.edge_cases.cases import cases_run, changes_trace
-from clearsched.errors import ClearschedError
+from clearsched.errors import ClearschedError, in_a_line
 from clearsched.files import keep_text
 from clearsched.paper import targets
 from clearsched.paper.bases import scenarios_of

@@ -51,6 +51,8 @@ onstart:
     # What killed processes left half written below the results; of a run at work nothing is taken.
     for scenario in SCENARIOS:
         sweep(Path("results") / scenario, deep=True)
+    if PAPER:
+        tell_what_is_left()
 
 
 if PAPER:

@@ -136,3 +136,25 @@ def latency(
     from clearsched.params import load_stage
 
     paper.latency(load_stage(params, "paper"), trace, workloads, tuned, teacher, student, out)
+
+
+@app.command()
+def left(
+    params: Annotated[
+        Path | None, typer.Option("--params", help="Params file; default: as the last run had it, or params.yaml.")
+    ] = None,
+    results: Annotated[Path, typer.Option("--results", help="Folder of the results.")] = Path("results"),
+    cores: Annotated[float | None, typer.Option(min=1, help="Cores of the run; default: all that may be used.")] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="Minutes: tell it time and again, until whoever started this has ended."),
+    ] = None,
+) -> None:
+    """Tell how far `make paper` has come, and how long what is left will take: a projection."""
+    from clearsched.doctor import machine, paper_left
+    from clearsched.params import load
+
+    for _ in paper_left.turns(60 * every) if every else range(1):
+        own = load(params) if params else paper_left.params_of(results)
+        told = paper_left.told(paper_left.of_paper(own, results), cores or machine.usable_cores())
+        typer.echo("\n".join(told))

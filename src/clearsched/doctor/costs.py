@@ -55,7 +55,10 @@ class Cost(NamedTuple):
 
     def wall_s(self, cores: float) -> float:
         """From the first rule to the last, on so many cores that nobody else uses."""
-        return sum(cpu_s / min(max(cores, 1.0), self.threads[stage]) for stage, cpu_s in self.cpu_s.items())
+        return sum(
+            held_s(stage, cpu_s, cores) / min(max(cores, 1.0), self.threads[stage])
+            for stage, cpu_s in self.cpu_s.items()
+        )
 
 
 @cache
@@ -63,6 +66,12 @@ def table() -> dict[str, Any]:
     """`costs.json`."""
     found: dict[str, Any] = read_json(TABLE)
     return found
+
+
+def held_s(stage: str, cpu_s: float, cores: float) -> float:
+    """Core seconds for which the jobs of a stage hold cores: one that is given two does not keep both at work."""
+    on_two: float = table()["on_two"].get(stage, 0.5)  # seconds on two cores, next to CPU seconds
+    return cpu_s * (2 * on_two if cores >= 2 else 1.0)
 
 
 def loop_s(clock: Callable[[], float] = time.process_time) -> float:
@@ -84,7 +93,7 @@ def work_of(params: Params) -> dict[str, Work]:
     seeds = teacher.seeds if teacher.source == "train" else 0
     rollouts = teacher.improve.iterations * teacher.improve.sequences * teacher.improve.rollouts
     cloned = teacher.clone.episodes * (1 + teacher.clone.dagger_rounds)
-    refine, fits = students.refine, len(students.names) * students.seeds
+    refine, fits = students.refine, fits_of(params)
     tried = refine.rounds * refine.evaluations * refine.structures * min(refine.episodes, episodes.train)
     return {
         "traces": Work(1, 0.0, 1),
@@ -96,6 +105,20 @@ def work_of(params: Params) -> dict[str, Work]:
         "evaluation": Work(1, len(params.evaluation.policies) * episodes.test * jobs, 2),
         "figures": Work(1, 0.0, 8),
     }
+
+
+def fits_of(params: Params) -> int:
+    """How many fits of students a run makes: a kind and training seed each."""
+    return len(params.students.names) * params.students.seeds
+
+
+def disk_mb(params: Params, fits: int) -> float:
+    """Room on disk of the results of a run with so many fits, each of which keeps what it was told, in MB."""
+    recorded, students = table()["disk"], params.students
+    logged = params.decisions.episodes + params.decisions.held_out
+    logged += fits * students.dagger_rounds * students.dagger_episodes
+    room_mb: float = recorded["fixed_mb"] + recorded["per_job_mb"] * logged * params.workload.jobs
+    return room_mb
 
 
 def of_run(params: Params, loop: float | None = None, compiled: bool = True) -> Cost:
@@ -111,11 +134,7 @@ def of_run(params: Params, loop: float | None = None, compiled: bool = True) -> 
     cpu_s, threads, _, within = cost_of(work_of(params), loop)
     if not compiled:
         cpu_s["compiling"], threads["compiling"] = loop / recorded["loop_s"] * recorded["compile_s"], 1
-    students, decisions = params.students, params.decisions
-    logged = decisions.episodes + decisions.held_out
-    logged += len(students.names) * students.dagger_rounds * students.dagger_episodes
-    disk_mb = recorded["disk"]["fixed_mb"] + recorded["disk"]["per_job_mb"] * logged * params.workload.jobs
-    return Cost(cpu_s, threads, disk_mb, within)
+    return Cost(cpu_s, threads, disk_mb(params, fits_of(params)), within)
 
 
 def cost_of(work: Mapping[str, Work], loop: float | None = None) -> Cost:
@@ -130,24 +149,33 @@ def cost_of(work: Mapping[str, Work], loop: float | None = None) -> Cost:
 
 
 def told(cost: Cost, cores: float) -> list[Finding]:
-    """A line of the time, with the stages that take most of it, and one of the room on disk."""
-    room = f"about {cost.disk_mb:.0f} MB of results ({cost.disk_mb / cost.within:.0f} to "
-    room += f"{cost.disk_mb * cost.within:.0f}), memory up to 2 GB"
-    return [time_told("a run's time", cost, cores), Finding("a run's room", "ok", room)]
+    """A line of the time, with the stages that take most of it, and one of the room on disk and in memory."""
+    return [time_told("a run's time", cost, cores), room_told("a run's room", cost, table()["memory_gb"]["run"])]
+
+
+def room_told(what: str, cost: Cost, memory_gb: float) -> Finding:
+    """A line of the room on disk, and of the memory of the hungriest job, in GB."""
+    low, mid, high = (in_mb(cost.disk_mb * times) for times in (1 / cost.within, 1.0, cost.within))
+    return Finding(what, "ok", f"about {mid} of results ({low} to {high}), memory up to {memory_gb:g} GB a job")
 
 
 def time_told(what: str, cost: Cost, cores: float) -> Finding:
     """A line of the time, with the stages that take most of it."""
     wall_s, total_s = cost.wall_s(cores), sum(cost.cpu_s.values())
     most = sorted(cost.cpu_s.items(), key=lambda item: -item[1])[:3]
-    shares = ", ".join(f"{stage} {_lasts(seconds)}" for stage, seconds in most)
-    span = f"{_lasts(wall_s / cost.within)} to {_lasts(wall_s * cost.within)}"
-    line = f"about {_lasts(wall_s)} on {cores:g} free cores ({span}), CPU time {_lasts(total_s)}: {shares}"
+    shares = ", ".join(f"{stage} {lasts(seconds)}" for stage, seconds in most)
+    span = f"{lasts(wall_s / cost.within)} to {lasts(wall_s * cost.within)}"
+    line = f"about {lasts(wall_s)} on {cores:g} free cores ({span}), CPU time {lasts(total_s)}: {shares}"
     return Finding(what, "ok", line)
 
 
-def _lasts(seconds: float) -> str:
+def lasts(seconds: float) -> str:
     """A duration in the unit that suits it."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def in_mb(room_mb: float) -> str:
+    """Room in the unit that suits it."""
+    return f"{room_mb:.0f} MB" if room_mb < 1000 else f"{room_mb / 1000:.1f} GB"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from clearsched.errors import ClearschedError
 from clearsched.figures import figures_of
 from clearsched.heuristics import docs_table
+from clearsched.paper.judging import docs_table as docs_table_of_claims
 from clearsched.problems import PROBLEMS, find_problem
 from clearsched.scorers.policy import load_policy
 from clearsched.scorers.text import render
@@ -16,6 +20,10 @@ from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tools"))
+
+import measured_claims  # noqa: E402
+
 PAGE_OF = {"dag_jobs": "heuristics", "deferrable_jobs": "deferrable-jobs"}
 """Where the heuristics of a problem are listed."""
 
@@ -29,6 +37,25 @@ def test_the_table_of_heuristics_is_that_of_the_registry(problem: str) -> None:
     """After a change: `python -c "from clearsched.problems import find_problem; from clearsched.heuristics import
     docs_table; print(docs_table(find_problem('dag_jobs')))"`."""
     assert docs_table(find_problem(problem)) in page(PAGE_OF[problem])
+
+
+def test_the_measured_claims_are_those_of_the_kept_run(tmp_path: Path) -> None:
+    """After a change: `python tools/measured_claims.py`, with results/paper/claims.csv of another run to keep it."""
+    kept = ROOT / "docs" / measured_claims.KEPT
+    assert docs_table_of_claims(kept) in page("paper")
+    shutil.copy(ROOT / "docs/paper.md", tmp_path / "paper.md")
+    other = tmp_path / "claims.csv"
+    other.write_text(kept.read_text("utf-8").replace(",not reached,", ",exceeded,"), "utf-8")
+    measured_claims.renew(tmp_path, other)
+    made = (tmp_path / "paper.md").read_text("utf-8")
+    assert made != page("paper") and docs_table_of_claims(other) in made and "| not reached |" not in made
+    measured_claims.renew(tmp_path, kept)
+    assert (tmp_path / "paper.md").read_text("utf-8") == page("paper"), "nothing beside the table"
+
+
+def test_a_page_without_marks_is_left_alone() -> None:
+    with pytest.raises(ClearschedError, match="lacks a mark"):
+        measured_claims.with_table("No table here.", "| claim |")
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

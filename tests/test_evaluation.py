@@ -795,6 +795,36 @@ def test_rank_fidelity_counts_none_as_an_answer() -> None:
     }
 
 
+def test_the_share_of_first_choices_is_drawn_by_episode() -> None:
+    """Nine decisions in three episodes, in which 3 of 3, 2 of 4 and 0 of 2 agree."""
+    agree = np.array([True] * 3 + [True, True, False, False] + [False] * 2)
+    episode = np.repeat([5, 7, 11], [3, 4, 2])
+
+    def told(kept: np.ndarray, drawn: comparison.Bootstrap | None = BOOTSTRAP) -> dict[str, float]:
+        return fidelity.share_of(agree[kept], episode[kept], "whole", drawn, ("half", "order", "all"))
+
+    everything = told(episode > 0)
+    assert everything["top1"] == pytest.approx(5 / 9)
+    assert 0.0 <= everything["top1_low"] < 5 / 9 < everything["top1_high"] <= 1.0
+    assert everything == told(episode > 0), "the same random numbers"
+    assert told(episode > 5) == {"top1": pytest.approx(2 / 6)}, "two episodes"
+    assert told(episode > 0, None) == {"top1": pytest.approx(5 / 9)}
+    same = fidelity.share_of(np.ones(9, bool), episode, "whole", BOOTSTRAP, ())
+    assert same == {"top1": 1.0, "top1_low": 1.0, "top1_high": 1.0}
+
+
+def test_rows_of_fidelity_have_the_interval_of_their_own_decisions() -> None:
+    """Six decisions of two candidates in three episodes: the student takes the first, the teacher the second twice."""
+    decisions = logged(np.zeros((12, 2), np.float32), [*range(0, 13, 2)], [0, 2, 5, 6, 8, 11], [3, 4] * 6, [0] * 12)
+    decisions = decisions._replace(episode=np.repeat([0, 1, 2], 2))
+    plain = RANK._replace(keeps="", kept="", group="")
+    row, _ = fidelity.rank_rows(student([2.0, 1.0] * 6), plain, decisions, BOOTSTRAP)
+    assert row["top1"] == pytest.approx(4 / 6) and 0.5 <= row["top1_low"] < 4 / 6 < row["top1_high"] <= 1.0
+    level = fidelity.level_rows(student([], share=0.3), plain, LEVEL, decisions, 10, BOOTSTRAP)[0]
+    assert level["top1"] == row["top1"] and level["top1_low"] < 4 / 6 < level["top1_high"]
+    conform(FIDELITY.empty_table().from_pylist([row, level], schema=FIDELITY), FIDELITY, "test")
+
+
 def test_without_a_candidate_that_keeps_and_without_none_there_is_one_part() -> None:
     plain = RANK._replace(keeps="", kept="", group="")
     decisions = logged(np.zeros((2, 2), np.float32), [0, 2], [1], [3, 4], [0, 0])

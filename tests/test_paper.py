@@ -196,6 +196,14 @@ def test_one_figure_needs_its_own_runs_alone_and_each_once(tmp_path: Path) -> No
     assert not any("fidelity" in rule or "pareto" in rule for rule in planned)
 
 
+def test_the_papers_bases_have_no_model_cards(tmp_path: Path) -> None:
+    answer = snakemake(tmp_path, "--list-rules", "paper")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    rules = answer.stdout.split()
+    assert any(rule.startswith("students_fit_") for rule in rules)
+    assert not any("students_card" in rule for rule in rules)
+
+
 def commands_of(answer: subprocess.CompletedProcess[str]) -> list[list[str]]:
     """The commands of a dry run with --printshellcmds; jobs of a group come in any order."""
     lines = (answer.stdout + answer.stderr).splitlines()

@@ -17,17 +17,18 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.statistics import Bootstrap, Interval
 from clearsched.figures import style
 from clearsched.imports import PACKAGE
-from clearsched.paper import decima_optimality, drawing, hu_patch, judging, optima
+from clearsched.paper import captions, decima_optimality, drawing, hu_patch, judging, optima
 from clearsched.paper.bases import params_of, scenario_name
 from clearsched.paper.decima_job_sizes import bins_of
 from clearsched.paper.decima_learning import curve_of
 from clearsched.paper.decima_stream import in_system, moving_mean
 from clearsched.paper.decision_times import between_events
-from clearsched.paper.experiments import ABLATED, EXPERIMENTS, PATCH
+from clearsched.paper.experiments import ABLATED, ABLATION_LOADS, EXPERIMENTS, PATCH
 from clearsched.paper.kinds import (
     PAPER_FIGURES,
     experiments_of,
     jobs_file,
+    runs_of,
     seeds_file,
 )
 from clearsched.paper.marks import banded
@@ -107,7 +108,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     whole = dict.fromkeys(FIDELITY.names)
     faithful = [
         whole | {"policy": policy, "choice": choice, "decisions_of": of, "part": part, "decisions": 7, "trivial": 1,
-                 "top1": share}
+                 "top1": share, "top1_low": share - 0.1, "top1_high": None if of == "real" else share + 0.05}
         for policy in ("rule_list", "boosted_trees")
         for choice, of, part, share in (
             ("stage", "all", "whole", 0.9), ("stage", "real", "whole", 0.7), ("stage", "all", "group", 0.8),
@@ -116,7 +117,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]  # fmt: skip
     fidelity = pa.Table.from_pylist(faithful, schema=FIDELITY)
     for base in ("stream", "imitated"):
-        write_table(folder / f"smoke-{base}/paper/fidelity.parquet", fidelity, FIDELITY, {})
+        told = {"setting": "logged decisions of 2 validation episodes", "source": "tpch-spark"}
+        write_table(folder / f"smoke-{base}/paper/fidelity.parquet", fidelity, FIDELITY, told)
     sized = [
         dict.fromkeys(STUDENTS_PARETO.names)
         | {"kind": kind, "by": "", "size": size, "safe": True, "picked": False, "complexity": size, "mean": 20.0,
@@ -149,6 +151,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n in range(50)
     ]
     told = {
+        "setting": "at most 50 decisions",
         "bytes": {"teacher": 50_000, "rule_list": 2_000},
         "memory_mib": {"teacher": 200.0, "rule_list": 0.1},
         "parameters": {"teacher": 12_000},
@@ -189,7 +192,10 @@ def test_every_figure_is_drawn_with_its_data_and_caption(name: str, results: Pat
     figure = PAPER_FIGURES[name]
     assert figure.answers in text and figure.shows in text and "Scale smoke, seed 3" in text
     for experiment in experiments_of(figure, "smoke"):
-        assert f"{experiment}: 4 test episodes" in text
+        assert (
+            f"\n{experiment}: 4 test episodes of 9 jobs on 6 executors, a job every 10 s on average, jobs of " in text
+        )
+    assert list(captions.read_settings(caption)) == runs_of(figure, "smoke"), "all runs, no other line"
 
 
 def test_the_batch_figure_tells_the_paired_difference(results: Path, tmp_path: Path) -> None:
@@ -257,6 +263,23 @@ def test_without_the_solver_the_figure_says_what_is_needed(tmp_path: Path, monke
     optima.hold_against_optimum(params, tmp_path / "tuned.json", tmp_path / "teacher.safetensors", (), table)
     rows = drawn("decima_optimality", tmp_path / "results", tmp_path)
     assert "pip install 'clearsched[optimum]'" in rows[0]["note"]
+
+
+def test_fidelity_has_its_intervals(results: Path, tmp_path: Path) -> None:
+    rows = {(row["policy"], row["x"]): row for row in drawn("hu_fidelity", results, tmp_path) if row["panel"] == "top1"}
+    told = rows["rule_list", "stage, all decisions, as distilled"]
+    assert [float(told[name]) for name in ("value", "low", "high")] == pytest.approx([0.9, 0.8, 0.95])
+    assert rows["rule_list", "stage, real choices, refined"]["high"] == "", "too few held-out episodes"
+
+
+def test_the_setting_tells_how_jobs_arrive(results: Path) -> None:
+    table, told = read_table(results / jobs_file("batch", "smoke"), JOBS)
+    assert Runs(table, told, Bootstrap()).setting.endswith(
+        "6 executors, a job every 10 s on average, jobs of tpch-spark"
+    )
+    at_once = table.set_column(4, "arrival_s", pa.array(np.zeros(len(table))))
+    assert Runs(at_once, told, Bootstrap()).setting.endswith("6 executors, all at once, jobs of tpch-spark")
+    assert Runs(table, {}, Bootstrap()).setting == "", "a file that says nothing"
 
 
 def test_the_patched_rules_tell_the_patch_too(results: Path, tmp_path: Path) -> None:
@@ -394,6 +417,13 @@ def test_the_verdict_goes_by_the_interval_over_both_levels() -> None:
 def test_every_claim_names_a_figure_or_says_why_not() -> None:
     for each in CLAIMS.values():
         assert each.figure in PAPER_FIGURES if each.figure else each.why_not, each.name
+        runs = runs_of(PAPER_FIGURES[each.figure], "paper")
+        assert each.run in runs if len(runs) > 1 else not each.run, f"{each.name}: whose setting?"
+
+
+def test_the_baseline_is_judged_at_all_loads_that_are_claimed() -> None:
+    judged = {each.x for each in CLAIMS.values() if each.policy == "baseline"}
+    assert judged == {"85", "95"} == {str(load) for load in ABLATION_LOADS if load > 75}
 
 
 def test_claims_are_read_from_the_figures(results: Path, tmp_path: Path) -> None:
@@ -411,6 +441,17 @@ def test_claims_are_read_from_the_figures(results: Path, tmp_path: Path) -> None
         row for row in read_csv(tmp_path / "decima_batch.csv") if (row["panel"], row["policy"]) == ("ratio", "fifo")
     )
     assert (fifo["ours"], fifo["low"], fifo["verdict"]) == (ratio["value"], ratio["low"], "no verdict")
+    assert (
+        fifo["our_setting"]
+        == "4 test episodes of 9 jobs on 6 executors, a job every 10 s on average, jobs of tpch-spark"
+    )
+    assert f"| {fifo['our_setting']} |" in text
+    asked = "students answer nearly always as the network"
+    assert rows[asked]["our_setting"] == "logged decisions of 2 validation episodes, jobs of tpch-spark"
+    assert (rows[asked]["low"], rows[asked]["verdict"]) == (str(0.9 - 0.1), "not comparable")
+    fair = rows["tuned weighted fair"]
+    assert float(fair["ours"]) > 0 and (fair["policy"], fair["verdict"]) == ("weighted_fair", "not comparable")
+    assert rows["without the input-dependent baseline, mean JCT at 95 % load"]["why"] == "not measured in this run"
     stage = tmp_path / "paper.json"
     write_stage(stage_values(params, "paper"), "paper", stage)
     done = CliRunner().invoke(app, ["paper", "claims", "--params", str(stage), "--out", str(tmp_path)])
@@ -422,6 +463,24 @@ def test_claims_are_read_from_the_figures(results: Path, tmp_path: Path) -> None
     line = next(each for each in text.splitlines() if each.startswith("| time to a decision of the network |"))
     assert "| at most 15 ms |" in line
     assert set(judged.values()) <= set(judging.VERDICTS) - {"no verdict"}
+    kept = [row["claim"] for row in judging.read_claims(tmp_path / "claims.csv")]
+    assert kept == [each.label for each in CLAIMS.values()]
+    own_table = (tmp_path / "claims.md").read_text("utf-8").splitlines()[6:]
+    assert judging.docs_table(tmp_path / "claims.csv").splitlines()[4:] == own_table, "the docs have the same lines"
+    (tmp_path / "decima_batch.txt").unlink()
+    with pytest.raises(ClearschedError, match=r"decima_batch.txt: was not made: draw the figure again"):
+        judging.judge_all(params, tmp_path, tmp_path)
+
+
+def test_a_table_of_claims_of_another_version_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ClearschedError, match=r"claims.csv: no such file: snakemake"):
+        judging.docs_table(tmp_path / "claims.csv")
+    (tmp_path / "claims.csv").write_text("claim,paper\na,b\n", "utf-8")
+    with pytest.raises(ClearschedError, match="no table of claims of this version"):
+        judging.docs_table(tmp_path / "claims.csv")
+    (tmp_path / "figure.txt").write_text("What it answers.\n", "utf-8")
+    with pytest.raises(ClearschedError, match="no caption of a figure"):
+        captions.read_settings(tmp_path / "figure.txt")
 
 
 def test_a_line_shows_both_levels_where_there_are_several_seeds() -> None:

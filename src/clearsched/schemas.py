@@ -258,6 +258,8 @@ FIDELITY = pa.schema(
         field("decisions", pa.int64(), "decisions", "non-trivial decisions counted (two answers or more)"),
         field("trivial", pa.int64(), "decisions", "decisions of the same kind with one answer, which are left out"),
         field("top1", pa.float64(), "", "share in which the student's first choice is the teacher's", True),
+        field("top1_low", pa.float64(), "", "lower end of its interval over held-out episodes", True),
+        field("top1_high", pa.float64(), "", "upper end of its interval over held-out episodes", True),
         field("top3", pa.float64(), "", "share in which the teacher's choice is among the student's first three", True),
         field("same_group", pa.float64(), "", "share in which both choose from the same group of near ties", True),
         field("mean_rank", pa.float64(), "", "mean place of the teacher's choice in the student's order, from 1", True),

@@ -20,7 +20,8 @@ The numbers that the papers publish, each with its source. How a verdict is foun
 """
 
 NOT_RUN = """\
-The site was built without `results/paper/claims.md`: `make paper` makes it (a night), and the verdicts then stand here.
+The site was built without `results/paper/claims.md`: `make paper` makes it (a night), and its verdicts then stand here.
+Those of the last run that was kept stand on [the page of the papers](../paper.md#measured-so-far).
 """
 
 

@@ -14,6 +14,21 @@ PAPER_NETWORKS = network_seeds(PARAMS)
 PAPER_PARAMS = f"results/{PARAMS.scenario}/params/paper.json"
 
 
+def tell_what_is_left():
+    """How far the published settings have come, as the run starts: whatever comes of it stops no run."""
+    if PAPER_SCALE != "paper" or not workflow.is_main_process:
+        return
+    try:
+        from clearsched.doctor import machine, paper_left
+
+        run = {job.benchmark: workflow.dag.needrun(job) for job in workflow.dag.jobs if job.benchmark}
+        cores = workflow.global_resources["_cores"].value or machine.usable_cores()
+        for line in paper_left.at_start(PARAMS, Path("results"), run, cores):
+            print(line, file=sys.stderr)
+    except Exception as error:
+        print(f"paper: how far it has come cannot be told: {one_line(in_a_line(error))}", file=sys.stderr)
+
+
 # What two bases have in common is made for the first of them.
 MAKERS = {"traces": "traces_build", "workloads": "traces_workloads", "heuristics": "heuristics_tune"}
 
@@ -252,7 +267,7 @@ for PAPER_FIRST, PAPER_NAMES in figures_drawn(PAPER_SCALE).items():
 rule paper_claims:
     input:
         params=PAPER_PARAMS,
-        figures=[f"results/paper/{figure}.csv" for figure in figures_claimed()],
+        figures=[f"results/paper/{figure}.{kind}" for figure in figures_claimed() for kind in ("csv", "txt")],
         code=code_of("paper_claims"),
     output:
         table=report(

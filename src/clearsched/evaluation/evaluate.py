@@ -65,7 +65,7 @@ def evaluate(
     bounds = bounds_of(problem, instance, episodes)
     compared = comparison.compare(problem, runs, reference, bootstrap, bounds, seeds=seeded)
     learned = [policy for policy in policies if policy.kind == "student"]
-    faithful = fidelity_table(problem, learned, decisions, "validation", instance.most)
+    faithful = fidelity_table(problem, learned, decisions, "validation", instance.most, bootstrap)
     if params.evaluation.part_costs:
         faithful = with_costs(faithful, problem, learned, teacher, instance, episodes, bootstrap)
     paired = pair_table(seeded, bootstrap)

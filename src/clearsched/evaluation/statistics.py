@@ -110,7 +110,9 @@ def bootstrap_ratio(
     confidence: float = 0.95,
     resamples: int = 9999,
 ) -> Interval:
-    """How many times the mean of `reference` that of `values` is, float64[n] each, with its paired BCa interval.
+    """How many times the mean of `reference` that of `values` is, float64[n] each, with its paired interval.
+
+    The interval is BCa, or of percentiles where that is undefined.
 
     Raises:
         ClearschedError: the two have different numbers of values, or none.
@@ -122,6 +124,8 @@ def bootstrap_ratio(
         end = float("nan") if len(values) == 1 else ratio
         return Interval(ratio, end, end, end - ratio, len(values))
     answer = _bootstrap((values, reference), _ratio_of_means, rng, confidence, resamples, "BCa")
+    if not np.isfinite(sum(answer.confidence_interval)):
+        answer = _bootstrap((values, reference), _ratio_of_means, rng, confidence, resamples, "percentile")
     low, high = answer.confidence_interval
     return Interval(ratio, float(low), float(high), float(answer.standard_error), len(values))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,8 @@ from clearsched.evaluation.statistics import Bootstrap
 from clearsched.figures import style, subject
 from clearsched.files import write_text
 from clearsched.paper.bases import PROBLEM, SCALES, network_seeds
-from clearsched.paper.experiments import EXPERIMENTS
-from clearsched.paper.kinds import PAPER_FIGURES, PaperFigure, experiments_of
+from clearsched.paper.captions import caption_of
+from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.paper.material import Material
 from clearsched.params import defaults, load_stage, parse
 from clearsched.params import load as load_params
@@ -22,8 +21,6 @@ from clearsched.registry import load
 
 if TYPE_CHECKING:
     from clearsched.params import Params
-
-SMOKE = "Made at the scale smoke, of tiny episodes: a trial of the rules; its numbers say nothing of any policy."
 
 
 def params_for(path: Path | None, scale: str | None) -> Params:
@@ -63,31 +60,3 @@ def draw_figure(params: Params, name: str, results: Path, out_dir: Path) -> list
     text = written[0].with_suffix(".txt")
     write_text(text, caption_of(figure, material, params))
     return [*written, text]
-
-
-def caption_of(figure: PaperFigure, material: Material, params: Params) -> str:
-    """What it answers, what the paper shows, and our settings and seeds."""
-    parts = [figure.caption, "", *_settings(figure, material)]
-    parts.append(
-        f"Scale {params.paper.scale}, seed {params.seed}; {100 * params.evaluation.confidence:g} % intervals over test "
-        f"episodes; thin and pale, where shown: over training seeds and episodes. {_networks(material)}"
-    )
-    if params.paper.scale == "smoke":
-        parts.append(SMOKE)
-    return "\n".join(parts) + "\n"
-
-
-def _networks(material: Material) -> str:
-    """How many training seeds the networks of the figure's bases have."""
-    bases = dict.fromkeys([EXPERIMENTS[name].base for name in material.experiments])
-    bases |= dict.fromkeys(base for base, _ in material.figure.files)
-    told = ", ".join(f"{material.networks.get(base, 1)} ({base})" for base in bases)
-    return f"Training seeds of the networks: {told}."
-
-
-def _settings(figure: PaperFigure, material: Material) -> Sequence[str]:
-    told = []
-    for name in experiments_of(figure, material.scale):
-        settings = material.runs(name).settings
-        told.append(f"{name}: {settings['setting']}, jobs of {settings['source']}.")
-    return told or [f"{base}: {file.format(seed='*')}" for base, file in figure.files]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clearsched.evaluation.statistics import Interval
 from clearsched.figures import style
 from clearsched.figures.marks import spread
 from clearsched.paper.material import HEADER, Levels, Material, row
@@ -29,11 +30,14 @@ TEACHER = "teacher"
 STATES = {"imitated": "as distilled", "stream": "refined"}
 """By base, and by the experiment of the same name: what has become of its students."""
 
+NOT_ASKED = Interval(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+"""Of a student that a kind of choice tells nothing of."""
+
 
 class Faithful(NamedTuple):
     """The students of a base beside its network."""
 
-    top1: Mapping[str, Mapping[str, float]]  # by kind of choice and student
+    top1: Mapping[str, Mapping[str, Interval]]  # by kind of choice and student, over held-out episodes of the log
     decisions: Mapping[str, int]  # by kind of choice
     costs: Mapping[str, Levels]  # mean JCT to the network's, %, by student
 
@@ -67,18 +71,24 @@ def read(material: Material, base: str) -> Faithful:
     """What the log of a base and its episodes tell of its students."""
     table, _ = read_table(material.file(base, "paper/fidelity.parquet"), FIDELITY)
     rank = material.subject.problem.choices[0].name
-    top1: dict[str, dict[str, float]] = {}
+    top1: dict[str, dict[str, Interval]] = {}
     decisions: dict[str, int] = {}
     for told in table.to_pylist():
         word = WORDS.get((told["decisions_of"], told["part"]))
         if told["choice"] != rank:
             word = LEVEL if (told["decisions_of"], told["part"]) == ("all", "whole") else None
         if word and told["top1"] is not None:
-            top1.setdefault(word, {})[told["policy"]] = told["top1"]
+            top1.setdefault(word, {})[told["policy"]] = _share(told)
             decisions[word] = max(decisions.get(word, 0), told["decisions"])
     runs = material.runs(base)
     students = [name for name, kind in runs.kinds.items() if kind == "student"]
     return Faithful(top1, decisions, {name: runs.difference(name, TEACHER) for name in students})
+
+
+def _share(told: Mapping[str, Any]) -> Interval:
+    """How often the first choice is the network's, with its interval if it has one; of a row of schema FIDELITY."""
+    low, high = (float("nan") if told[end] is None else told[end] for end in ("top1_low", "top1_high"))
+    return Interval(told["top1"], low, high, float("nan"), told["decisions"])
 
 
 def rows_of(state: str, each: Faithful, order: list[str]) -> list[list[object]]:
@@ -97,11 +107,14 @@ def rows_of(state: str, each: Faithful, order: list[str]) -> list[list[object]]:
 
 
 def _mark_shares(axes: Axes, each: Faithful, order: list[str], shown: Mapping[str, style.Shown]) -> None:
-    """A group of marks for each kind of choice, a mark a student."""
+    """A group of marks for each kind of choice, a mark a student, with thin bars for the intervals."""
     for place, (name, look) in enumerate(shown.items()):
         at = [line + 0.13 * (place - (len(shown) - 1) / 2) for line in range(len(order))]
-        values = [each.top1.get(word, {}).get(name, float("nan")) for word in order]
-        axes.plot(values, at, linestyle="none", label=look.label, **style.points(look, 5))
+        values = [each.top1.get(word, {}).get(name, NOT_ASKED) for word in order]
+        axes.plot([told.mean for told in values], at, linestyle="none", label=look.label, **style.points(look, 5))
+        for told, line in zip(values, at, strict=True):
+            if (error := spread(told.mean, told.low, told.high)) is not None:
+                axes.errorbar([told.mean], [line], xerr=error, fmt="none", elinewidth=0.8, ecolor=look.look.colour)
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     axes.tick_params(axis="y", length=0)
     style.grid(axes, "x")

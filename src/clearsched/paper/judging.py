@@ -8,18 +8,24 @@ with the span of this one and the one over training seeds and episodes, so that 
 * of a bound that is claimed: `reproduced` if the whole interval keeps it, `not reached` if some of it does not;
 * of a number: `reproduced` if the interval holds it, `exceeded` if the whole interval is on its better side, `not
   reached` if it is on the worse side.
+
+Our setting is what the run of the figure says of itself (`captions`). The table of the docs is made from a kept
+claims.csv by the same functions (`docs_table`).
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearsched.errors import ClearschedError
 from clearsched.figures.style import format_csv
 from clearsched.files import write_text
+from clearsched.paper.captions import read_settings
 from clearsched.paper.material import HEADER
 from clearsched.paper.published import CLAIMS, Claim
 
@@ -35,6 +41,8 @@ COLUMNS = (
     "paper",
     "source",
     "setting",
+    "our_setting",
+    "form",
     "published",
     "unit",
     "ours",
@@ -47,13 +55,17 @@ COLUMNS = (
     "policy",
     "verdict",
     "why",
+    "scale",
+    "seed",
 )
-
+"""Of claims.csv: a row a claim; numbers in its unit, `seeds` and what follows of training seeds, `seed` of the run."""
 
 BOUNDS = {"at_most": "at most ", "at_least": "at least "}
 """Before a published number that is a bound."""
 
 NUMBERS = ("low", "high", "seeds_value", "seeds_low", "seeds_high")
+
+Row = Mapping[str, Any]
 
 
 class Ours(NamedTuple):
@@ -122,59 +134,120 @@ def find(claim: Claim, figures_dir: Path) -> Ours | None:
     return None
 
 
+def our_setting(claim: Claim, figures_dir: Path) -> str:
+    """What the run of the claim's figure says of itself, from its caption; empty where no run of it was made.
+
+    Raises:
+        ClearschedError: the figure has no caption.
+    """
+    if not claim.figure:
+        return ""
+    settings = read_settings(figures_dir / f"{claim.figure}.txt")
+    return settings.get(claim.run or next(iter(settings), ""), "")
+
+
 def judge_all(params: Params, figures_dir: Path, out_dir: Path) -> str:
     """Write `claims.md` and `claims.csv` to `out_dir`; the table."""
-    scale = params.paper.scale
-    rows: list[list[object]] = []
-    for claim in CLAIMS.values():
-        ours = find(claim, Path(figures_dir))
-        verdict = judge(claim, ours, scale)
-        why = claim.why_not or ("smoke: episodes too small to judge by" if verdict == NO_VERDICT else "")
-        if verdict == NOT_COMPARABLE and not why:
-            why = "not measured in this run" if ours is None else "measured without an interval"
-        told = Ours(math.nan, None, None, "") if ours is None else ours
-        numbers: list[object] = [None if ours is None else told.value, told.low, told.high, *told[4:], told.policy]
-        published = None if math.isnan(claim.published) else claim.published
-        rows.append(
-            [claim.label, claim.paper, claim.source, claim.setting, published, claim.unit, *numbers, verdict, why]
-        )
+    rows = [judged(claim, params, Path(figures_dir)) for claim in CLAIMS.values()]
     text = _markdown(params, rows)
-    write_text(out_dir / "claims.csv", format_csv(COLUMNS, rows))
+    write_text(out_dir / "claims.csv", format_csv(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]))
     write_text(out_dir / "claims.md", text)
     return text
 
 
-def _markdown(params: Params, rows: list[list[object]]) -> str:
+def judged(claim: Claim, params: Params, figures_dir: Path) -> Row:
+    """The row of a claim, by column; None where there is no number."""
+    ours, scale = find(claim, figures_dir), params.paper.scale
+    verdict = judge(claim, ours, scale)
+    why = claim.why_not or ("smoke: episodes too small to judge by" if verdict == NO_VERDICT else "")
+    if verdict == NOT_COMPARABLE and not why:
+        why = "not measured in this run" if ours is None else "measured without an interval"
+    told = dict.fromkeys(COLUMNS) | {"policy": ""}
+    told |= {name: getattr(claim, name) for name in ("paper", "source", "setting", "form", "unit")}
+    told |= {"claim": claim.label, "published": None if math.isnan(claim.published) else claim.published}
+    if ours is not None:
+        numbers = ours._asdict()
+        told |= {"ours": numbers.pop("value"), **numbers, "our_setting": our_setting(claim, figures_dir)}
+    return told | {"verdict": verdict, "why": why, "scale": scale, "seed": params.seed}
+
+
+def read_claims(path: Path) -> list[Row]:
+    """The rows of a claims.csv as `judged` has them.
+
+    Raises:
+        ClearschedError: it is not there, is empty, or has other columns.
+    """
+    if not path.is_file():
+        raise ClearschedError(f"{path}: no such file: snakemake --cores 2 results/paper/claims.md makes one")
+    reader = csv.DictReader(io.StringIO(path.read_text("utf-8")))
+    rows = list(reader)
+    if tuple(reader.fieldnames or ()) != COLUMNS or not rows:
+        raise ClearschedError(f"{path}: no table of claims of this version: judge them again, clearsched paper claims")
+    numbers = ("published", "ours", *NUMBERS)
+    return [row | {name: float(row[name]) if row[name] else None for name in numbers} for row in rows]
+
+
+def docs_table(path: Path | str) -> str:
+    """The claims of a claims.csv with their verdicts, as docs/paper.md has them."""
+    rows = read_claims(Path(path))
+    head = f"Scale {rows[0]['scale']}, seed {rows[0]['seed']}, as `clearsched paper claims` judged them:"
+    return "\n".join([head, "", *table_lines(rows)])
+
+
+def table_lines(rows: Sequence[Row], interval: str = "interval") -> list[str]:
+    """Claims as a Markdown table; `interval`: what to call that over episodes."""
     head = (
         "claim",
         "paper",
         "published",
-        f"ours ({100 * params.evaluation.confidence:g} % interval over episodes)",
+        "our setting",
+        f"ours ({interval} over episodes)",
         "mean over training seeds (interval over seeds and episodes); - : one seed, or nothing to train",
         "policy",
         "verdict",
     )
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *map(_line, rows)]
+
+
+def _markdown(params: Params, rows: Sequence[Row]) -> str:
     lines = [
         "# What the papers claim, and what came of it here",
         "",
         f"Scale {params.paper.scale}, seed {params.seed}. A verdict holds by both intervals, where there are two. "
         "Written by `snakemake paper`; the rule stands in docs/paper.md.",
         "",
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
+        *table_lines(rows, f"{100 * params.evaluation.confidence:g} % interval"),
     ]
-    for claim, row in zip(CLAIMS.values(), rows, strict=True):
-        label, paper, source, setting, published, unit, value, low, high, seeds, *both, policy, verdict, why = row
-        said = "no number" if published is None else f"{BOUNDS.get(claim.form, '')}{_told(published, unit)}"
-        ours = "" if value is None else _told(value, unit)
-        if low is not None and high is not None:
-            ours += f" ({low:.4g} to {high:.4g})"
-        again = f"{_told(both[0], unit)} ({both[1]:.4g} to {both[2]:.4g}), {seeds} seeds" if seeds else "-"
-        again = again if ours else ""
-        judged = f"{verdict}: {why}" if why else verdict
-        lines.append(f"| {label} | {paper}, {source}: {setting} | {said} | {ours} | {again} | {policy} | {judged} |")
     return "\n".join(lines) + "\n"
 
 
-def _told(value: object, unit: object) -> str:
+def _line(row: Row) -> str:
+    """A claim as a line of the table."""
+    unit = row["unit"]
+    published = BOUNDS.get(row["form"], "") + _told(row["published"], unit)
+    ours = _told(row["ours"], unit) + _interval(row["low"], row["high"])
+    again = ours and "-"
+    if row["seeds"]:
+        both = _told(row["seeds_value"], unit) + _interval(row["seeds_low"], row["seeds_high"])
+        again = f"{both}, {row['seeds']} seeds"
+    cells = (
+        row["claim"],
+        f"{row['paper']}, {row['source']}: {row['setting']}",
+        published if row["published"] is not None else "no number",
+        row["our_setting"] or "",
+        ours,
+        again,
+        row["policy"],
+        f"{row['verdict']}: {row['why']}" if row["why"] else row["verdict"],
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" ({low:.4g} to {high:.4g})"
+
+
+def _told(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
     return f"{value:.4g} {unit}".strip() if unit != "numbers" else f"{value:,.0f}"

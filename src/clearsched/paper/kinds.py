@@ -253,6 +253,11 @@ def experiments_of(figure: PaperFigure, scale: str) -> list[str]:
     return names_run(figure.experiments, scale)
 
 
+def runs_of(figure: PaperFigure, scale: str) -> list[str]:
+    """The names of what a figure is drawn from at a scale, as its caption has them: experiments, then base and file."""
+    return [*experiments_of(figure, scale), *(f"{base}, {file}" for base, file in figure.files)]
+
+
 def figures_drawn(scale: str) -> dict[str, list[str]]:
     """What is drawn in one process at a scale: figures by the first of them.
 

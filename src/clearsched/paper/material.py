@@ -101,6 +101,14 @@ class Runs:
         """The kind of each policy, in the order of the table."""
         return dict(zip(self.table["policy"].to_pylist(), self.table["kind"].to_pylist(), strict=True))
 
+    @property
+    def setting(self) -> str:
+        """What was run, in words: episodes, jobs, executors, the mean time between jobs as drawn, and their source."""
+        policy = next(iter(self.kinds))
+        gaps_s = np.diff(self.column(policy, "arrival_s"))[np.diff(self.column(policy, "episode")) == 0]
+        arrivals = f"a job every {gaps_s.mean():.3g} s on average" if gaps_s.any() else "all at once"
+        return setting_in(self.settings, arrivals)
+
     @cached_property
     def _rows(self) -> dict[str, np.ndarray]:
         policy = np.array(self.table["policy"].to_pylist())
@@ -241,6 +249,14 @@ class Material:
             config = f" --config paper='{{scale: {self.scale}}}'"
             raise ClearschedError(f"{path}: was not made yet: snakemake --cores 2 {target}{config} makes it")
         return path
+
+
+def setting_in(metadata: Mapping[str, Any], arrivals: str = "") -> str:
+    """The setting in a file's metadata with how jobs arrive and what they are; empty where it has none."""
+    if "setting" not in metadata:
+        return ""
+    jobs = f"jobs of {metadata['source']}" if "source" in metadata else ""
+    return ", ".join(filter(None, [metadata["setting"], arrivals, jobs]))
 
 
 def row(panel: str, policy: str, kind: str, x: Any, told: Interval | float) -> list[Any]:

@@ -24,7 +24,10 @@ def draw_leaves(material: Material) -> style.Drawing:
 
 
 def _draw(material: Material, kind: str, axis: str) -> style.Drawing:
-    """Two panels by size: the paired difference to the teacher, and the share of real choices that are its own."""
+    """Two panels by size: the paired difference to the teacher, and the share of real choices that are its own.
+
+    Both of students as refined: what refinement makes of one imitates nobody, so the share need not grow with the size.
+    """
     table, _ = read_table(material.file("batch", FILE), STUDENTS_PARETO)
     told = sorted((each for each in table.to_pylist() if each["kind"] == kind), key=lambda each: each["size"])
     if not told:
@@ -46,7 +49,7 @@ def _draw(material: Material, kind: str, axis: str) -> style.Drawing:
         rows.append(row("complexity", kind, "student", each["size"], float(each["complexity"])))
     left.axhline(0.0, color=style.BLACK, linewidth=0.9)
     left.set_ylabel("mean JCT, to the network (%)")
-    right.set_ylabel("real choices that are the network's")
+    right.set_ylabel("real choices that are the network's (refined)")
     right.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     for axes in (left, right):
         axes.set_xscale("log", base=2)

@@ -54,9 +54,11 @@ def time_decisions(
     held = {name: _held(partial(load_policy, problem, path), instance) for name, path in files.items()}
     *others, network = [policy for policy, _ in held.values()]
     others.append(yardstick)
-    rows = _timed(network, others, instance, DECISIONS[params.paper.scale])
+    most = DECISIONS[params.paper.scale]
+    rows = _timed(network, others, instance, most)
     metadata = provenance({}, {"trace": trace, "workloads": workloads, **files}) | {
-        "setting": instance.describe("test", instance.split("test", 1)),
+        "setting": f"at most {most:,} decisions of {instance.describe('test', instance.split('test', 1))}, one thread",
+        "source": params.traces.source,
         "bytes": {name: path.stat().st_size for name, path in files.items()},
         "memory_mib": {name: memory for name, (_, memory) in held.items()},
         "parameters": {network.name: sum(p.numel() for p in _network(network).parameters())},

@@ -71,6 +71,7 @@ def test_a_student_that_is_dropped_from_params_is_no_stage(tmp_path: Path, names
     params = merge(yaml.safe_load(default_yaml()), {"students": {"names": names}})
     stages = listed_stages(tmp_path, params)
     fits = [f"students@{name}" for name in names]
+    cards = [f"students_cards@{name}" for name in names]
     searches = [f"search@{name}" for name in params["search"]["families"]]
     assert stages == [
         "traces",
@@ -80,6 +81,7 @@ def test_a_student_that_is_dropped_from_params_is_no_stage(tmp_path: Path, names
         "decisions",
         *fits,
         "evaluation",
+        *cards,
         "figures",
         "report",
     ]

@@ -7,8 +7,12 @@ import pickle
 import shutil
 import zipfile
 from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import networkx as nx
@@ -367,6 +371,32 @@ def test_a_download_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(pooch, "retrieve", fails)
     with pytest.raises(ClearschedError, match=r"failed \(OSError\); fetch it by hand and set teacher\.published\.path"):
         spark_sched_sim.fetch(tmp_path)
+
+
+def test_a_download_is_checked_and_kept(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By a server of this machine: what was asked for once is not asked for again; another file is none."""
+    asked: list[str] = []
+
+    class Server(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            super().do_GET()
+
+        def log_message(self, *arguments: Any) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=file.parent)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(spark_sched_sim, "CHECKPOINT", f"http://127.0.0.1:{server.server_port}/{file.name}")
+        with pytest.raises(ClearschedError, match=r"failed \(ValueError\); fetch it by hand"):
+            spark_sched_sim.fetch(tmp_path)
+        assert not list(tmp_path.rglob("model.pt")), "a file of another digest is not kept"
+        monkeypatch.setattr(spark_sched_sim, "SHA256", sha256(file.read_bytes()).hexdigest())
+        found = spark_sched_sim.fetch(tmp_path)
+        assert found.read_bytes() == file.read_bytes()
+        assert spark_sched_sim.fetch(tmp_path) == found
+        server.shutdown()
+    assert asked == [f"/{file.name}"] * 2
+    read_network(PROBLEM, "spark-sched-sim", found)
 
 
 @pytest.mark.skipif(not CHECKPOINT.is_file(), reason="the published checkpoint is not here")

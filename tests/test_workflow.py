@@ -43,6 +43,8 @@ BYTE_IDENTICAL = (
     "students/boosted_trees.json",
     "students/boosted_trees.txt",
     "students/boosted_trees_visits/round=1/decisions.parquet",
+    "students_cards/rule_list.md",
+    "students_cards/boosted_trees.md",
     "evaluation/comparison.txt",
     "evaluation/metrics.json",
 )
@@ -92,7 +94,8 @@ OF_TRACE = {f"figures_draw_{name}" for name in ("dag_gallery", "job_sizes", "arr
 FITS = {f"students_fit_{name}" for name in defaults().students.names}
 SEARCHES = {f"search_run_{name}" for name in defaults().search.families}
 PAGE = {"report_collect", "report_build"}
-FROM_STUDENTS = {*FITS, "evaluation_run", *FIGURES, *PAGE} - {"figures_draw_learning_curve"}
+CARDS = {f"students_card_{name}" for name in defaults().students.names}
+FROM_STUDENTS = {*FITS, "evaluation_run", *CARDS, *FIGURES, *PAGE} - {"figures_draw_learning_curve"}
 FROM_TEACHER = {"teacher_train", "teacher_choose", "decisions_log", *FROM_STUDENTS, "figures_draw_learning_curve"}
 EVERYTHING = {"traces_build", "traces_workloads", "heuristics_tune", *SEARCHES, *FROM_TEACHER, *OF_TRACE}
 ASKED_FOR = ("edge_cases", "students_pareto", "paper")
@@ -126,7 +129,15 @@ def test_the_shipped_params_serve_another_problem(tmp_path: Path, problem: str) 
 @pytest.mark.parametrize("names", [["boosted_trees"], list(STUDENTS)])
 def test_each_student_that_is_listed_has_a_rule(tmp_path: Path, names: list[str]) -> None:
     rules = planned(workplace(tmp_path), "--config", f"students={{names: [{', '.join(names)}]}}")
-    assert {rule for rule in rules if rule.startswith("students_fit")} == {f"students_fit_{name}" for name in names}
+    made = {rule for rule in rules if rule.startswith("students_")}
+    assert made == {f"students_{verb}_{name}" for verb in ("fit", "card") for name in names}
+
+
+def test_the_cards_can_be_asked_for_together(tmp_path: Path) -> None:
+    """Of a control too; an evaluation is made for them, and no figure."""
+    rules = planned(workplace(tmp_path), "students_cards", "--config", "students={control: true}")
+    assert rules.keys() >= {*CARDS, "students_card_rules_from_nothing", "evaluation_run", "students_cards"}
+    assert not {rule for rule in rules if rule.startswith(("figures", "report"))}
 
 
 def test_a_published_checkpoint_is_an_input_of_the_one_teacher(tmp_path: Path) -> None:
@@ -257,7 +268,7 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
     [
         ("report={explained: 3}", PAGE),
         ("figures={dpi: 61}", FIGURES | OF_TRACE | {"report_build"}),
-        ("evaluation={bootstrap: 201}", {"evaluation_run", *OF_EVALUATION, *PAGE}),
+        ("evaluation={bootstrap: 201}", {"evaluation_run", *CARDS, *OF_EVALUATION, *PAGE}),
         ("students={boosted_trees: {trees: 6}}", FROM_STUDENTS),
         ("decisions={episodes: 3}", {"decisions_log", *FROM_STUDENTS}),
         ("teacher={improve: {iterations: 1}}", FROM_TEACHER),
@@ -455,7 +466,7 @@ def test_the_report_holds_the_results(finished: Path) -> None:
     answer = snakemake(finished, "--report", "results/report.html")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     report = (finished / "results/report.html").read_text("utf-8")
-    for name in ("jct_by_policy.svg", "gantt.svg", "rule_list.txt", "comparison.txt", "index.html"):
+    for name in ("jct_by_policy.svg", "gantt.svg", "rule_list.txt", "rule_list.md", "comparison.txt", "index.html"):
         assert name in report
 
 
@@ -583,7 +594,8 @@ def test_dvc_yaml_is_what_the_registries_give() -> None:
 def test_every_problem_has_its_dvc_yaml(problem: str) -> None:
     found = yaml.safe_load(dvc_yaml(problem))
     assert list(found["stages"]) == [
-        *("traces", "heuristics", "search", "teacher", "decisions", "students", "evaluation", "figures", "report")
+        *("traces", "heuristics", "search", "teacher", "decisions", "students", "evaluation", "students_cards"),
+        *("figures", "report"),
     ]
     drawn = {Path(next(iter(plot))).stem for plot in found["plots"]}
     assert drawn <= set(figures_of(find_problem(problem)))
@@ -658,6 +670,7 @@ def test_a_rule_lists_what_is_named_by_a_string() -> None:
         "teacher_train": "problems/dag_jobs/network/network.py",
         "evaluation_run": "problems/dag_jobs/simulator/loop.py",
         "students_fit_boosted_trees": "students/boosted_trees.py",
+        "students_card_rule_list": "reading/weaknesses.py",
         "figures_draw_gantt": "problems/dag_jobs/figures/gantt.py",
         "figures_draw_job_sizes": "problems/dag_jobs/traces/measures.py",
     }.items():

@@ -7,6 +7,7 @@ RESULTS = [
     *(f"results/{name}/figures/{figure}.svg" for name, figures in FIGURES.items() for figure in figures),
     *in_each(*(f"search/{family}.txt" for family in FAMILIES)),
     *in_each(*(f"students/{student}.txt" for student in STUDENTS)),
+    *CARDS,
     *in_each("evaluation/comparison.txt", "evaluation/metrics.json"),
     *(f"results/figures/{figure.name}.svg" for figure in COMPARED),
 ]

@@ -107,6 +107,8 @@ def code_of_rule(rule: str, params: Params) -> list[Path]:
         return code_of(["clearsched.engines.spark.capped_srpt:write", *_of(problem, "heuristics")])
     heuristics = [entry.function.partition(":")[0] for entry in problem.heuristics.values()]
     networks = [entry.module for entry in problem.published.values()]
+    if rule.startswith("students_card_"):
+        return code_of(["clearsched.reading:card", *_of(problem, *RUNS), *heuristics])
     entries = [_COMMANDS[stage], *_of(problem, *RUNS), *heuristics, *networks]
     if stage == "search":
         family = families_of(problem)[rule.removeprefix("search_run_")]

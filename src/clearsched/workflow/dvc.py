@@ -69,6 +69,14 @@ def _stages(params: Params) -> dict[str, Any]:
         ["students/${item}.json", "students/${item}.txt", "students/${item}_visits"],
         params,
     )
+    card = _stage(
+        "the model card of a student, after its evaluation",
+        "students_cards/${item}.md",
+        [f"students_card_{name}" for name in params.students.names],
+        (*TRACES, TEACHER[1], LOG, "students/${item}.json", "evaluation"),
+        ["students_cards/${item}.md"],
+        params,
+    )
     search = _stage(
         "a policy of a few numbers, found in the simulator",
         "search/${item}.json",
@@ -112,6 +120,7 @@ def _stages(params: Params) -> dict[str, Any]:
             ["evaluation"],
             params,
         ),
+        "students_cards": {"foreach": "${students.names}", "do": card},
         "figures": _stage(
             "the pictures, and the data behind each",
             (),

@@ -910,6 +910,13 @@ def test_where_no_switch_pays_the_better_student_stands_alone() -> None:
     assert switch.learn(task).scorers["stage"] == LEAST_WORK
 
 
+def test_where_there_is_nothing_to_switch_by_the_better_student_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all candidates share has one value in all decisions, as in a log of few."""
+    monkeypatch.setattr(switch, "_conditions", lambda task: iter(()))
+    task = switching([student_of(RuleList((Rule((), 0.0),), NAMES)), student_of(LEAST_WORK)])
+    assert switch.learn(task).scorers["stage"] == LEAST_WORK
+
+
 def test_levels_are_rounded_in_one_way() -> None:
     caps = StepList((Step((), value=1.0),), NAMES)
     first, second = small_first(crowded=True), small_first(crowded=False)

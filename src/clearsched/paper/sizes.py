@@ -49,7 +49,7 @@ def _draw(material: Material, kind: str, axis: str) -> style.Drawing:
         rows.append(row("complexity", kind, "student", each["size"], float(each["complexity"])))
     left.axhline(0.0, color=style.BLACK, linewidth=0.9)
     left.set_ylabel("mean JCT, to the network (%)")
-    right.set_ylabel("real choices that are the network's (refined)")
+    right.set_ylabel("real choices as the network (refined)")
     right.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     for axes in (left, right):
         axes.set_xscale("log", base=2)

@@ -8,6 +8,7 @@ students stands alone. Idea: Hu et al., arXiv 2405.19131, §5.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -77,6 +78,8 @@ def compete(task: Task) -> Competition:
     train, _ = task.bench.searched_on()
     with trials(task.bench.instance, task.bench.measure) as runs:
         alone = runs.cost(students, train).mean(axis=1)
+        if not options:  # nothing that all candidates share takes two values on these decisions
+            return Competition(students[0], math.inf, students, alone)
         left, costs = halved(options, runs.cost, train, heats=HEATS)
     best = int(costs.argmin())
     return Competition(left[best], float(costs[best]), students, alone)

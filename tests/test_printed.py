@@ -26,18 +26,13 @@ from clearsched.scorers.text import render
 from clearsched.students import limit_caps, limit_tree
 from clearsched.students.dataset import Dataset
 from printed import COMPARISON, Part, Rows, chosen, limits, parts_of, sums
+from test_kinds import CASES as EVERY_CASE
 from test_kinds import DAG_JOBS, dag_task, decisions, deferrable_task, learned, looped
 from test_students import EXPERTS, Toys, recorded
 
 LISTS = ("rule_list", "pruned_tree", "shrunk_tree", "greedy_rules", "skope_rules")
 KINDS = (*LISTS, "fair_limit", "integer_score", "figs")
-CASES = [
-    (kind, problem, none)
-    for kind in KINDS
-    for problem in ("dag_jobs", "deferrable_jobs")
-    for none in (False, True)
-    if (kind, problem) != ("fair_limit", "deferrable_jobs")
-]
+CASES = [case for case in EVERY_CASE if case[0] in KINDS]
 SHIPPED = sorted((Path(__file__).parents[1] / "src/clearsched/shipped").glob("*/stay_and_move.json"))
 DECISIONS = 10_000
 MOST = 10
@@ -177,7 +172,9 @@ def test_the_text_of_a_limit_gives_the_executors_of_json_and_loop(
     kind: str, none: bool, students: Any, tmp_path: Path
 ) -> None:
     for most in (MOST, 0):
-        limits_agree(students(kind, "dag_jobs", none), tmp_path, most)
+        student = students(kind, "dag_jobs", none)
+        told = limits_agree(student, tmp_path, most)
+        assert (told > 1) == bool(student.scorers["limit"].used), "one number only where the limit asks for nothing"
 
 
 def limited(level: Scorer, rank: Scorer = ALL) -> ScoredPolicy:

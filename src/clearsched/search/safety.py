@@ -25,8 +25,21 @@ LIMIT = 1.5
 Its cost, and the times to the last job and until a backlog is cleared.
 """
 
+TOLD = {
+    "worst": "on its worst episode it takes {:.2f} times the baseline's",
+    "end": "on an episode its last job ends after {:.2f} times the baseline's time",
+    "cleared": "on an episode a backlog is cleared after {:.2f} times the baseline's time",
+    "of_limit": "on an episode a measure is {:.2f} times its limit",
+}
+"""What is told of each number of a verdict that is beyond its bound."""
+
 PART = 16
 """Episodes that are run before the next ones are: who strays on short ones may take for ever on long ones."""
+
+
+def bounds() -> dict[str, float]:
+    """The most that each number of a verdict may come to, in the order in which they are told."""
+    return {name: 1.0 if name == "of_limit" else LIMIT for name in TOLD}
 
 
 class Verdict(NamedTuple):
@@ -41,17 +54,12 @@ class Verdict(NamedTuple):
     @property
     def strays(self) -> bool:
         """Whether it must not be used."""
-        return not (max(self.worst, self.end, self.cleared) <= LIMIT and self.of_limit <= 1.0)
+        return not all(getattr(self, name) <= bound for name, bound in bounds().items())
 
     def __str__(self) -> str:
         """For example "on its worst episode it takes 18.84 times the baseline's"."""
-        if self.worst > LIMIT or not self.strays:
-            return f"on its worst episode it takes {self.worst:.2f} times the baseline's"
-        if self.end > LIMIT:
-            return f"on an episode its last job ends after {self.end:.2f} times the baseline's time"
-        if self.cleared > LIMIT:
-            return f"on an episode a backlog is cleared after {self.cleared:.2f} times the baseline's time"
-        return f"on an episode a measure is {self.of_limit:.2f} times its limit"
+        name = next((name for name, bound in bounds().items() if not getattr(self, name) <= bound), "worst")
+        return TOLD[name].format(getattr(self, name))
 
     def with_more(self, other: Verdict) -> Verdict:
         """On the episodes of both."""

@@ -17,10 +17,18 @@ from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
-from clearsched.search.safety import LIMIT, evidence, judge
+from clearsched.search.safety import LIMIT, bounds, evidence, judge
 from clearsched.search.trials import trials
 from clearsched.students.patch_report import report
 from clearsched.students.patch_trial import Compared, compare
+
+WORSE = {
+    "worst": "an episode takes {:.2f} times the baseline's",
+    "end": "the last job ends after {:.2f} times the baseline's time",
+    "cleared": "a backlog is cleared after {:.2f} times its time",
+    "of_limit": "a measure is {:.2f} times its limit",
+}
+"""What patches made worse on another load, by the number of a verdict."""
 
 
 class RefusedError(ClearschedError):
@@ -116,18 +124,11 @@ def refuse_worse(compared: Compared, where: str) -> None:
     Raises:
         ClearschedError: it strays with the patches, and further than without them.
     """
-    before, after = compared.before.verdict, compared.after.verdict
-    if not after.worst <= max(LIMIT, before.worst):
-        told = f"an episode takes {after.worst:.2f} times the baseline's ({before.worst:.2f} without them)"
-    elif not after.end <= max(LIMIT, before.end):
-        told = f"the last job ends after {after.end:.2f} times the baseline's time ({before.end:.2f} without them)"
-    elif not after.cleared <= max(LIMIT, before.cleared):
-        told = f"a backlog is cleared after {after.cleared:.2f} times its time ({before.cleared:.2f} without them)"
-    elif not after.of_limit <= max(1.0, before.of_limit):
-        told = f"a measure is {after.of_limit:.2f} times its limit ({before.of_limit:.2f} without them)"
-    else:
-        return
-    raise ClearschedError(_refusal(where, "nothing was written", _why(f"on {compared.load} {told}", compared.baseline)))
+    for name, bound in bounds().items():
+        was, now = (getattr(each.verdict, name) for each in (compared.before, compared.after))
+        if not now <= max(bound, was):
+            told = f"on {compared.load} {WORSE[name].format(now)} ({was:.2f} without them)"
+            raise ClearschedError(_refusal(where, "nothing was written", _why(told, compared.baseline)))
 
 
 def _refusal(where: str, written: str, why: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def explain(policy: ScoredPolicy, decisions: Path, split: str, episode: int, dec
     place = find(choices, split, episode, decision, decisions)
     spread = spread_of(choices)
     prepared = Prepared(policy)
-    told = Telling(policy, _only(choices, place), most, ready=prepared).sentences(spread)
+    told = Telling(prepared, _only(choices, place), most).sentences(spread)
     if policy.level is not None:
         levels = logged[policy.level.name]
         same = np.flatnonzero((levels.episode == episode) & (levels.decision == decision))
@@ -125,17 +125,16 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Telling:
-    """A decision of the rank choice and who answers it; made ready, where more of the policy's are told."""
+    """A decision of the rank choice, who answers it, and the most of a level."""
 
-    policy: ScoredPolicy
+    prepared: Prepared
     decision: Choices
     most: int
-    ready: Prepared | None = field(default=None, kw_only=True)
 
-    @cached_property
-    def prepared(self) -> Prepared:
-        """The policy made ready."""
-        return self.ready or Prepared(self.policy)
+    @property
+    def policy(self) -> ScoredPolicy:
+        """Who answers."""
+        return self.prepared.policy
 
     @cached_property
     def none(self) -> np.ndarray:

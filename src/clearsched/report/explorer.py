@@ -147,7 +147,7 @@ def accounts(schedule: Schedule, material: Material) -> dict[str, dict[int, str]
         count = material.explained if prepared.searched.is_straight else min(few, material.explained)
         for i in explained(schedule, material, count).tolist():
             decision = take(schedule.rank, np.array([i]))
-            told = Telling(prepared.policy, decision, most, ready=prepared).account(material.spread)
+            told = Telling(prepared, decision, most).account(material.spread)
             if prepared.policy.level is not None and i in level_of:
                 told += level_account(prepared, take(schedule.level, np.array([level_of[i]])), most)
             found[prepared.name][i] = " ".join(told)

@@ -13,7 +13,7 @@ from clearsched.compiled.flipping import smallest_at_hand
 from clearsched.compiled.reach import Spread, owners_at_hand, spread_of_rows
 from clearsched.compiled.scoring import NONE
 from clearsched.decisions.choices import Choices
-from clearsched.reading.explaining import Telling
+from clearsched.reading.explaining import Prepared, Telling
 from clearsched.reading.flipping import Flip, flip_of, smallest_flip
 from clearsched.reading.reasons import Reasons, Spoken
 from clearsched.scorers import words
@@ -104,7 +104,7 @@ def telling_of(decider: Decider, decided: Decided) -> Naming:
     first: dict[str, int] = {}  # the number of a group is the place of its first candidate
     groups = [count + row if name is None else first.setdefault(name, row) for row, name in enumerate(named)]
     decision = _blank(count, more)._replace(features=rows, group=np.array(groups + more * [NONE]))
-    return Naming(decider.policy, decision, decider.most, decider, decided)
+    return Naming(Prepared(decider.policy), decision, decider.most, decider, decided)
 
 
 @lru_cache(maxsize=64)

@@ -212,12 +212,24 @@ def test_verdict_in_words(interval: tuple[float, float, float], unit: str, words
 
 
 def test_seeds_that_agree_leave_the_interval_over_episodes() -> None:
-    row = np.random.default_rng(3).normal(2.0, 1.0, 60)
-    crossed = crossed_interval(np.stack([row] * 4), generator(1, "seeds"), 0.95, 8000)
-    plain = bootstrap_mean(row, generator(1, "episodes"), 0.95, 8000, "percentile")
+    """Of skewed episodes, where BCa's ends are a quarter of the half width from those of percentiles."""
+    row = np.random.default_rng(3).exponential(1.0, 20) ** 2
+    crossed = crossed_interval(np.stack([row] * 4), generator(1, "seeds"), 0.95, 20_000)
+    plain = bootstrap_mean(row, generator(1, "episodes"), 0.95, 20_000)
+    percentiles = bootstrap_mean(row, generator(1, "episodes"), 0.95, 20_000, "percentile")
     half = (plain.high - plain.low) / 2
     assert crossed.mean == pytest.approx(plain.mean)
-    assert (crossed.low, crossed.high) == pytest.approx((plain.low, plain.high), abs=0.1 * half)
+    assert (crossed.low, crossed.high) == pytest.approx((plain.low, plain.high), abs=0.07 * half)
+    assert plain.high - percentiles.high > 0.2 * half
+
+
+def test_a_ratio_of_seeds_that_agree_is_the_ratio_over_episodes() -> None:
+    rng = np.random.default_rng(4)
+    row, other = rng.exponential(1.0, 30) + 1.0, rng.exponential(1.0, 30) + 2.0
+    crossed = crossed_ratio(np.stack([row] * 3), other[None, :], generator(1, "seeds"), 0.95, 20_000)
+    plain = bootstrap_ratio(row, other, generator(1, "episodes"), 0.95, 20_000)
+    half = (plain.high - plain.low) / 2
+    assert (crossed.low, crossed.high) == pytest.approx((plain.low, plain.high), abs=0.07 * half)
 
 
 def test_episodes_that_agree_leave_the_spread_of_the_seeds() -> None:

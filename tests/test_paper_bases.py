@@ -148,6 +148,10 @@ def test_the_text_of_a_stage_is_what_its_command_writes(tmp_path: Path) -> None:
     assert keep_text(tmp_path / "teacher.json", "{}")
 
 
+TAKEN_AT_SMOKE = {"industrial", "objective_jct", "objective_moving", "rate_other", "unseen_queries"}
+"""Their trainings are like those of other bases but for the episodes."""
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_base_takes_seed_and_scale_from_the_user(scale: str) -> None:
     found = scenarios_of(own(scale, episodes=5, profiles="somewhere"))
@@ -160,9 +164,8 @@ def test_a_base_takes_seed_and_scale_from_the_user(scale: str) -> None:
         assert (params.traces.source == "alibaba-like") == industrial
         assert params.traces.path == ("somewhere" if published else None)
         assert published == (scale == "paper" and "objective" not in params.scenario and not industrial)
-        taken = params.scenario.endswith(("-batch", "-stream", "-changing", "-imitated")) or (
-            industrial and scale == "smoke"
-        )
+        base = params.scenario.removeprefix(f"{scale}-")
+        taken = base in {"batch", "stream", "changing", "imitated"} or (scale == "smoke" and base in TAKEN_AT_SMOKE)
         assert params.search.source == ("shipped" if taken else "search")
         alone = params.scenario.endswith(("-changing", "-imitated")) or scale == "smoke"
         assert params.teacher.source == ("shipped" if taken and alone else "train")

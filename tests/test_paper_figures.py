@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from clearsched import figures
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
+from clearsched.evaluation.significance import holm
 from clearsched.evaluation.statistics import Bootstrap, Interval
 from clearsched.figures import style
 from clearsched.imports import PACKAGE
@@ -31,8 +32,8 @@ from clearsched.paper.kinds import (
     runs_of,
     seeds_file,
 )
-from clearsched.paper.marks import banded
-from clearsched.paper.material import HEADER, Material, Runs, levels
+from clearsched.paper.marks import banded, strength
+from clearsched.paper.material import HEADER, Material, Runs, adjusted, levels
 from clearsched.paper.published import CLAIMS, Claim, figures_claimed
 from clearsched.paper.running import busy_s, with_patches
 from clearsched.paper.tables import BY_SEED, JOBS, LATENCY
@@ -221,6 +222,36 @@ def test_the_batch_figure_tells_the_paired_difference(results: Path, tmp_path: P
     assert float(ratio["seeds_value"]) == pytest.approx((means["teacher"] + 5.0) / means["fair"])
     assert float(ratio["seeds_low"]) < float(ratio["seeds_value"]) < float(ratio["seeds_high"])
     assert rows["difference_percent", "stay_and_move"]["seeds"] == "", "one seed"
+
+
+def test_comparisons_are_adjusted_over_what_is_told_together(results: Path, tmp_path: Path) -> None:
+    """Of policies of an experiment over all of them; of trainings of several bases over those of the figure."""
+    for name, panel, x in (
+        ("decima_batch", "difference_percent", "weighted_fair"),
+        ("decima_ablation", "ratio_to_whole", "85"),
+        ("decima_rates", "difference_percent", None),
+    ):
+        table = drawn(name, results, tmp_path)
+        told = [row for row in table if row["panel"] == panel and row["x"] == (x or row["x"])]
+        for policy in {row["policy"] for row in told} if x is None else {None}:
+            rows = [row for row in told if policy in (None, row["policy"])]
+            assert len(rows) > 1
+            p = np.array([float(row["p"]) for row in rows])
+            assert np.all((p > 0) & (p <= 1))
+            assert [float(row["p_holm"]) for row in rows] == pytest.approx(holm(p).tolist())
+    assert not any(row["p"] for row in table if row["panel"] == "mean_jct_s"), "nothing is compared there"
+
+
+def test_a_comparison_is_shown_by_its_test_and_all_its_intervals() -> None:
+    below, across = Interval(-2.0, -3.0, -1.0, 0.5, 40), Interval(-2.0, -5.0, 1.0, 1.5, 3)
+    found = adjusted({"a": replace(levels(below, None, 1), p=0.02), "b": replace(levels(below, across, 3), p=0.001)})
+    assert [found[name].p_holm for name in "ab"] == pytest.approx([0.02, 0.002])
+    assert found["a"].shown_from(0.0) and not found["b"].shown_from(0.0), "by the seeds it may be either way"
+    assert not replace(found["a"], p_holm=0.06).shown_from(0.0)
+    assert not levels(below, None, 1).shown_from(0.0), "without a test nothing is"
+    ratio = replace(levels(Interval(1.01, 0.99, 1.03, 0.01, 40), None, 1), p=0.01, p_holm=0.01)
+    assert not ratio.shown_from(1.0) and strength(ratio, 1.0) and not strength(found["a"])
+    assert found["a"].scaled(2.0).p_holm == found["a"].p_holm
 
 
 def drawn(name: str, results: Path, out: Path) -> list[dict[str, str]]:

@@ -62,7 +62,7 @@ COMMON_SMOKE: dict[str, Any] = {
     "traces": {"source": "tpch-spark", "path": None},
     "workload": {
         "executors": 6,
-        "episodes": {"train": 16, "validation": 8, "test": 8},
+        "episodes": {"train": 16, "validation": 4, "test": 8},
         "mean_interarrival_s": None,
         "stress": 0.02,
     },
@@ -94,7 +94,7 @@ SMALL_TRAINING: dict[str, Any] = {
         "improve": {"iterations": 1, "sequences": 2, "rollouts": 2, "epochs": 1, "batch_size": 128},
     },
 }
-"""A training of seconds, for the scale smoke."""
+"""A training of seconds, for the scale smoke: one of each kind. Where two bases train alike there, one is shipped."""
 
 TRAINING: dict[str, Any] = {"search": {"evaluations": 1000, "restarts": 2}, "teacher": {"seeds": 1}}
 """At the scale paper: some six CPU minutes a base, and one network each."""
@@ -118,20 +118,23 @@ OTHER_RATE = 75 / 45
 """How much longer between arrivals than in the test, in table 2 of Decima."""
 
 
-def _objective(name: str, label: str, **workload: Any) -> Base:
-    """As scenarios/objective-*.yaml: batches for one objective or another, with or without a cost of moving."""
+def _objective(name: str, label: str, smoke: Values = SMALL_TRAINING, **workload: Any) -> Base:
+    """As scenarios/objective-*.yaml: batches for one objective or another, with or without a cost of moving.
+
+    `smoke`: where network and searched policy are from at the scale smoke; so below.
+    """
     common = {"arrivals": "batch", "jobs": 20, "executors": 10, "moving_delay_s": 2.0, "episodes": {"test": 100}}
     jobs = {"tpch_spark": {"sizes": ["0.5g", "1g", "2g", "5g", "10g"]}}
-    smoke = merge(COMMON_SMOKE, {"workload": {"jobs": 6}, **SMALL_TRAINING})
-    return Base(name, label, {"traces": jobs, "workload": common | workload, **TRAINING}, smoke)
+    small = merge(COMMON_SMOKE, {"workload": {"jobs": 6}, **smoke})
+    return Base(name, label, {"traces": jobs, "workload": common | workload, **TRAINING}, small)
 
 
-def _rate(name: str, label: str, times: float = 1.0, **changed: Values) -> Base:
+def _rate(name: str, label: str, times: float = 1.0, smoke: Values = SMALL_TRAINING, **changed: Values) -> Base:
     """Streams for a network of its own, so many times as long between arrivals; `changed`: sections, merged into it."""
     workload = _STREAM | {"mean_interarrival_s": 25.0 * times}
     paper = merge({"traces": {"source": "tpch-decima"}, "workload": workload, **TRAINING}, changed)
-    smoke = merge(COMMON_SMOKE, {"workload": {"jobs": 10, "load": 0.85 / times}, **SMALL_TRAINING})
-    return Base(name, label, paper, merge(smoke, _kept(changed)))
+    small = merge(COMMON_SMOKE, {"workload": {"jobs": 10, "load": 0.85 / times}, **smoke})
+    return Base(name, label, paper, merge(small, _kept(changed)))
 
 
 def _kept(changed: Mapping[str, Values]) -> Values:
@@ -240,13 +243,17 @@ BASES = Registry(
                 },
             ),
         ),
-        _objective("objective_jct", "batches, for the mean JCT", objective="jct_s"),
+        _objective("objective_jct", "batches, for the mean JCT", _shipped("default"), objective="jct_s"),
         _objective("objective_makespan", "batches, for the makespan", objective="makespan_s"),
         _objective(
-            "objective_moving", "batches, for the mean JCT, moves are free", objective="jct_s", moving_delay_s=0.0
+            "objective_moving",
+            "batches, for the mean JCT, moves are free",
+            _shipped("default"),
+            objective="jct_s",
+            moving_delay_s=0.0,
         ),
         _rate("rate_same", "a network trained at the rate of the test"),
-        _rate("rate_other", "a network trained at another rate", OTHER_RATE),
+        _rate("rate_other", "a network trained at another rate", OTHER_RATE, _shipped("default")),
         _rate("rate_mixed", "a network trained on mixed rates", workload=MIXED),
         _rate(
             "rate_told",
@@ -254,7 +261,12 @@ BASES = Registry(
             workload=MIXED,
             teacher={"network": {"rate": True}},
         ),
-        _rate("unseen_queries", "a network that never saw the test's queries", workload={"split": "template"}),
+        _rate(
+            "unseen_queries",
+            "a network that never saw the test's queries",
+            smoke=_shipped("default"),
+            workload={"split": "template"},
+        ),
         _rate("ablated_graph", "no graph embedding", teacher={"network": {"rounds": 0}}),
         _rate("ablated_limits", "no limit control", teacher={"network": {"levels": "most"}}),
         _rate("ablated_baseline", "no input-dependent baseline", teacher={"improve": {"baseline": "iteration"}}),

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 SMOKE = "Made at the scale smoke, of tiny episodes: a trial of the rules; its numbers say nothing of any policy."
 
+TESTED = (
+    "p_holm in the CSV: of the paired test, adjusted by Holm over all that are held against the same policy in the "
+    "same experiment. Faint and in brackets, where single comparisons are drawn: by it and the intervals no difference "
+    "is shown."
+)
+
 SCALE = "Scale "
 """How the line begins that follows those of the runs."""
 
@@ -34,6 +40,7 @@ def caption_of(figure: PaperFigure, material: Material, params: Params) -> str:
         f"{SCALE}{params.paper.scale}, seed {params.seed}; {100 * params.evaluation.confidence:g} % intervals over "
         f"test episodes; thin and pale, where shown: over training seeds and episodes. {_networks(material)}"
     )
+    parts.append(TESTED)
     if params.paper.scale == "smoke":
         parts.append(SMOKE)
     return "\n".join(parts) + "\n"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from clearsched.evaluation.statistics import Interval, generator, paired_difference
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clearsched.evaluation.significance import p_values
+from clearsched.evaluation.statistics import generator, paired_difference
 from clearsched.figures import style
 from clearsched.figures.marks import spread
 from clearsched.paper.experiments import EXPERIMENTS
 from clearsched.paper.marks import shown_of
-from clearsched.paper.material import HEADER, Material, Runs, row
+from clearsched.paper.material import HEADER, Levels, Material, Runs, levels, row
 
 PANELS = ("jct_to_fair_percent", "makespan_to_fair_percent")
 
@@ -19,9 +23,11 @@ def draw(material: Material) -> style.Drawing:
     rows = []
     for axes, experiment in zip(panels, material.experiments, strict=True):
         runs = material.runs(experiment)
-        for name in shown_of(runs.kinds, without=("fifo", "fair")):
+        names = shown_of(runs.kinds, without=("fifo", "fair"))
+        makespans = makespans_to_fair(runs, names)
+        for name in names:
             shown = material.subject.shown(name, runs.kinds[name])
-            jct, makespan = to_fair(runs, name)
+            jct, makespan = runs.difference(name, "fair", names), makespans[name]
             rows += [
                 row(panel, name, shown.kind, experiment, told)
                 for panel, told in zip(PANELS, (jct, makespan), strict=True)
@@ -46,9 +52,16 @@ def draw(material: Material) -> style.Drawing:
     return style.Drawing(figure, HEADER, rows)
 
 
-def to_fair(runs: Runs, policy: str) -> tuple[Interval, Interval]:
-    """The paired differences of mean JCT and makespan to fair's, in % of its mean."""
-    own, fair = runs.makespans(policy), runs.makespans("fair")
-    rng = generator(runs.bootstrap.seed, "paper", runs.settings["experiment"], policy, "makespan")
-    gap = paired_difference(own, fair, rng, runs.bootstrap.confidence, runs.bootstrap.resamples)
-    return runs.difference(policy, "fair"), gap.scaled(100 / float(fair.mean()))
+def makespans_to_fair(runs: Runs, policies: Sequence[str]) -> dict[str, Levels]:
+    """The paired difference of each policy's makespan to fair's, in % of its mean, of the policies as they are."""
+    bootstrap, fair = runs.bootstrap, runs.makespans("fair")
+    values = {name: runs.makespans(name) for name in policies}
+    tests = p_values(values | {"fair": fair}, "fair", bootstrap.seed)
+    found = {}
+    for name, own in values.items():
+        rng = generator(bootstrap.seed, "paper", runs.settings["experiment"], name, "makespan")
+        gap = paired_difference(own, fair, rng, bootstrap.confidence, bootstrap.resamples)
+        p, p_holm = tests[name]
+        told = replace(levels(gap, None, 1), p=p, p_holm=p_holm, confidence=bootstrap.confidence)
+        found[name] = told.scaled(100 / float(fair.mean()))
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clearsched.figures import style
 from clearsched.paper.experiments import EXPERIMENTS
 from clearsched.paper.marks import dots
-from clearsched.paper.material import HEADER, YARDSTICK, Material, row
+from clearsched.paper.material import HEADER, YARDSTICK, Material, adjusted, row
 
 LEARNED = ("teacher", "stay_and_move")
 
@@ -19,9 +19,9 @@ def draw(material: Material) -> style.Drawing:
     rows = [row("mean_jct_s", YARDSTICK, "heuristic", "", first.mean(YARDSTICK))]
     for axes, policy in zip(panels, LEARNED, strict=True):
         kind = first.kinds.get(policy, "teacher")
-        found = {
-            name: runs.difference_to(policy, first, YARDSTICK) for name, runs in of.items() if policy in runs.kinds
-        }
+        found = adjusted(
+            {name: runs.difference_to(policy, first, YARDSTICK) for name, runs in of.items() if policy in runs.kinds}
+        )
         rows += [row("difference_percent", policy, kind, name, told) for name, told in found.items()]
         shown = material.subject.shown(policy, kind)
         subject = style.Subject(

@@ -41,16 +41,16 @@ def draw(material: Material) -> style.Drawing:
             name: material.subject.shown(STUDENT, "student")._replace(label=label)
             for name, label in zip(names, ("without", "with"), strict=True)
         } | {TEACHER: material.subject.shown(TEACHER)}
-        told = {name: runs.difference(name, YARDSTICK) for name in (*names, TEACHER)}
+        told = {name: runs.difference(name, YARDSTICK, (*names, TEACHER)) for name in (*names, TEACHER)}
         subject = style.Subject(material.subject.problem, looks)
         dots(axes, told, runs.kinds, subject, "{:+.1f} %")
         axes.axvline(0.0, color=style.BLACK, linewidth=0.9)
         axes.set_title(EXPERIMENTS[experiment].label, loc="left")
         rows += [row("mean_jct_s", name, runs.kinds[name], experiment, runs.mean(name)) for name in told]
         rows += [row("difference_percent", name, runs.kinds[name], experiment, told[name]) for name in told]
-        to_network = {name: runs.difference(name, TEACHER) for name in names}
+        to_network = {name: runs.difference(name, TEACHER, names) for name in names}
         rows += [row("to_network_percent", name, "student", experiment, to_network[name]) for name in names]
-        change = runs.difference(names[1], names[0])
+        change = runs.difference(names[1], names[0], names[1:])
         rows.append(row("patch_percent", names[1], "student", experiment, change))
     assert first is not None
     first.set_xlabel(f"mean JCT, to {material.subject.shown(YARDSTICK).label} (%)")

@@ -33,10 +33,14 @@ def shown_of(kinds: Mapping[str, str], without: Sequence[str] = (), students: in
 def dots(
     axes: Axes, values: Mapping[str, Interval], kinds: Mapping[str, str], subject: style.Subject, told: str = "{:.1f}"
 ) -> None:
-    """A row a policy, in the order of `values`: the number, its interval, and the number in words."""
+    """A row a policy, in the order of `values`: the number, its interval, and the number in words.
+
+    Faint, and in brackets: a comparison in which no difference is shown.
+    """
     for place, (name, value) in enumerate(values.items()):
         look: dict[str, Any] = style.points(subject.shown(name, kinds[name]), 6)
         wide_bar(axes, value, place, look["color"])
+        words, look = told.format(value.mean), look | strength(value)
         axes.errorbar(
             [value.mean],
             [place],
@@ -47,7 +51,7 @@ def dots(
             **look,
         )
         axes.annotate(
-            told.format(value.mean),
+            f"({words})" if "alpha" in look else words,
             (1.0, place),
             xycoords=("axes fraction", "data"),
             xytext=(4, 0),
@@ -67,6 +71,15 @@ BESIDE = 5.0
 
 WIDE: Mapping[str, Any] = {"alpha": 0.3, "linewidth": 5, "solid_capstyle": "butt"}
 """How an interval over training seeds and episodes looks."""
+
+
+FAINT = 0.4
+
+
+def strength(value: Interval, nothing: float = 0.0) -> dict[str, Any]:
+    """A comparison in which no difference is shown is drawn faint; `nothing`: what it comes to of policies alike."""
+    unshown = isinstance(value, Levels) and value.p is not None and not value.shown_from(nothing)
+    return {"alpha": FAINT} if unshown else {}
 
 
 def wide_bar(axes: Axes, value: Interval, place: float, colour: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.crossed import crossed_difference, crossed_interval, crossed_ratio
+from clearsched.evaluation.significance import direction, holm, p_values
 from clearsched.evaluation.statistics import (
     Bootstrap,
     Interval,
@@ -28,10 +29,12 @@ from clearsched.paper.kinds import PaperFigure, experiments_of, jobs_file, seeds
 from clearsched.paper.tables import BY_SEED, JOBS
 from clearsched.schemas import read_table
 
-HEADER = ("panel", "policy", "kind", "x", "value", "low", "high", "seeds", "seeds_value", "seeds_low", "seeds_high")
+OF_SEEDS = ("seeds", "seeds_value", "seeds_low", "seeds_high")
+HEADER = ("panel", "policy", "kind", "x", "value", "low", "high", *OF_SEEDS, "p", "p_holm")
 """Of every CSV: a row a mark. Claims are read from it, by panel, policy and x. The value is of the policy as it is, low
-and high its interval over test episodes; the last four tell how many training seeds it was held against, their mean and
-its interval over seeds and episodes, where there are several."""
+and high its interval over test episodes; the next four tell how many training seeds it was held against, their mean and
+its interval over seeds and episodes, where there are several; the last two, of a comparison of two policies, p of the
+paired test and that adjusted by Holm over all that are held against the same policy in the same experiment."""
 
 YARDSTICK = "weighted_fair"
 """The heuristic that Decima is held against: weighted fair with the weight that was best on validation episodes."""
@@ -44,14 +47,33 @@ class Levels(Interval):
     Attributes:
         both: the mean over the training seeds with the interval over both; None: the policy has one seed.
         seeds: of the policy.
+        p, p_holm: of a comparison, of the paired test, alone and adjusted (`evaluation.significance`).
+        confidence: of the intervals.
     """
 
     both: Interval | None = None
     seeds: int = 1
+    p: float | None = None
+    p_holm: float | None = None
+    confidence: float = 0.95
 
     def scaled(self, factor: float) -> Levels:
         """See `Interval.scaled`."""
-        return levels(super().scaled(factor), self.both and self.both.scaled(factor), self.seeds)
+        told = levels(super().scaled(factor), self.both and self.both.scaled(factor), self.seeds)
+        return replace(told, p=self.p, p_holm=self.p_holm, confidence=self.confidence)
+
+    def shown_from(self, nothing: float) -> bool:
+        """Whether it is shown that two policies differ, by `evaluation.significance`; `nothing`: if they are alike."""
+        intervals = [self, *([self.both] if self.both else [])]
+        moved = [replace(each, low=each.low - nothing, high=each.high - nothing) for each in intervals]
+        return self.p_holm is not None and direction(self.p_holm, self.confidence, *moved) != 0
+
+
+def adjusted(found: Mapping[Any, Levels]) -> dict[Any, Levels]:
+    """Comparisons that are told together, each with its p adjusted by Holm over all of them that have one."""
+    tested = {name: told.p for name, told in found.items() if told.p is not None}
+    p_holm = dict(zip(tested, holm(np.array(list(tested.values()))), strict=True))
+    return {name: replace(told, p_holm=float(p_holm[name]) if name in p_holm else None) for name, told in found.items()}
 
 
 def levels(told: Interval, both: Interval | None, seeds: int) -> Levels:
@@ -95,6 +117,7 @@ class Runs:
     settings: Mapping[str, Any]
     bootstrap: Bootstrap
     seeds: pa.Table = field(default_factory=BY_SEED.empty_table)
+    _tests: dict[tuple[str, tuple[str, ...]], dict[str, tuple[float, float]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -147,31 +170,59 @@ class Runs:
         both = crossed_interval(seeds, self._generator(policy, "seeds"), bootstrap.confidence, bootstrap.resamples)
         return levels(told, both, len(seeds))
 
-    def difference(self, policy: str, reference: str) -> Levels:
-        """The paired difference of the mean JCT to another policy, in % of its mean."""
-        return self._compared(DIFFERENCE_PERCENT, policy, self, reference, (policy, reference))
+    def difference(self, policy: str, reference: str, among: Sequence[str] = ()) -> Levels:
+        """The paired difference of the mean JCT to another policy, in % of its mean.
+
+        Args:
+            policy: whose.
+            reference: the other one.
+            among: whose comparisons with it are told together, for Holm's correction; empty: those of all policies.
+        """
+        return self._tested(DIFFERENCE_PERCENT, policy, reference, among, (policy, reference))
 
     def difference_to(self, policy: str, other: Runs, reference: str) -> Levels:
         """As `difference`, where the reference is of another base with the same test episodes.
 
+        What such comparisons are told together with, the figure knows: it calls `adjusted`.
+
         Raises:
             ClearschedError: the episodes are not the same.
         """
-        self._check_same(policy, other, reference)
-        return self._compared(DIFFERENCE_PERCENT, policy, other, reference, (policy, "other", reference))
+        return self._between(DIFFERENCE_PERCENT, policy, other, reference, (policy, "other", reference))
 
     def ratio(self, policy: str, reference: str) -> Levels:
         """How many times the mean JCT of another policy its own is, with its paired intervals."""
-        return self._compared(RATIO, policy, self, reference, (policy, "to", reference))
+        return self._tested(RATIO, policy, reference, (), (policy, "to", reference))
 
     def ratio_to(self, policy: str, other: Runs, reference: str) -> Levels:
-        """As `ratio`, where the reference is of another base with the same test episodes.
+        """As `ratio`, where the reference is of another base with the same test episodes; see `difference_to`.
 
         Raises:
             ClearschedError: the episodes are not the same.
         """
-        self._check_same(policy, other, reference)
-        return self._compared(RATIO, policy, other, reference, (policy, "ratio to", reference))
+        return self._between(RATIO, policy, other, reference, (policy, "ratio to", reference))
+
+    def _tested(
+        self, how: Comparison, policy: str, reference: str, among: Sequence[str], names: Sequence[str]
+    ) -> Levels:
+        """A comparison within the experiment, adjusted over those of `among`, or of all policies."""
+        told = self._compared(how, policy, self, reference, names)
+        if policy == reference:
+            return told
+        key = reference, tuple(among)
+        if key not in self._tests:
+            values = {name: self.by_episode(name) for name in dict.fromkeys([*(among or self.kinds), reference])}
+            self._tests[key] = p_values(values, reference, self.bootstrap.seed)
+        p, p_holm = self._tests[key][policy]
+        return replace(told, p=p, p_holm=p_holm)
+
+    def _between(self, how: Comparison, policy: str, other: Runs, reference: str, names: Sequence[str]) -> Levels:
+        """A comparison with a policy of another base, tested alone."""
+        if not np.array_equal(self.column(policy, "arrival_s"), other.column(reference, "arrival_s")):
+            raise ClearschedError("the experiments of a figure have other episodes: run them again")
+        values = {policy: self.by_episode(policy), "": other.by_episode(reference)}
+        p, _ = p_values(values, "", self.bootstrap.seed)[policy]
+        return replace(self._compared(how, policy, other, reference, names), p=p)
 
     def _compared(self, how: Comparison, policy: str, other: Runs, reference: str, names: Sequence[str]) -> Levels:
         """A comparison with a policy on the same episodes; `names` tell its random numbers from those of others."""
@@ -179,14 +230,11 @@ class Runs:
         told = how.paired(self.by_episode(policy), other.by_episode(reference), self._generator(*names), *rest)
         seeds, others = self.by_seed(policy), other.by_seed(reference)
         both = how.crossed(seeds, others, self._generator(*names, "seeds"), *rest)
-        return levels(told, both, len(seeds) if len(seeds) > 1 else len(others))
+        found = levels(told, both, len(seeds) if len(seeds) > 1 else len(others))
+        return replace(found, confidence=self.bootstrap.confidence)
 
     def _generator(self, *names: str) -> np.random.Generator:
         return generator(self.bootstrap.seed, "paper", self.settings["experiment"], *names)
-
-    def _check_same(self, policy: str, other: Runs, reference: str) -> None:
-        if not np.array_equal(self.column(policy, "arrival_s"), other.column(reference, "arrival_s")):
-            raise ClearschedError("the experiments of a figure have other episodes: run them again")
 
     def makespans(self, policy: str) -> np.ndarray:
         """float64[episodes]: time of the last completion of each, s."""
@@ -262,9 +310,10 @@ def setting_in(metadata: Mapping[str, Any], arrivals: str = "") -> str:
 def row(panel: str, policy: str, kind: str, x: Any, told: Interval | float) -> list[Any]:
     """A row of a figure's CSV."""
     if not isinstance(told, Interval):
-        return [panel, policy, kind, x, float(told), *[None] * 6]
+        return [panel, policy, kind, x, float(told), *[None] * 8]
     ends = [end if np.isfinite(end) else None for end in (told.low, told.high)]
-    seeds: list[Any] = [None] * 4
+    seeds: list[Any] = [None] * len(OF_SEEDS)
     if isinstance(told, Levels) and told.both is not None:
         seeds = [told.seeds, told.both.mean, told.both.low, told.both.high]
-    return [panel, policy, kind, x, told.mean, *ends, *seeds]
+    tests = [told.p, told.p_holm] if isinstance(told, Levels) else [None, None]
+    return [panel, policy, kind, x, told.mean, *ends, *seeds, *tests]

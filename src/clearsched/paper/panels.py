@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from clearsched.figures import style
 from clearsched.figures.marks import arrow, legend_of_kinds, spread
 from clearsched.paper.experiments import EXPERIMENTS
-from clearsched.paper.marks import wide_bar
+from clearsched.paper.marks import strength, wide_bar
 from clearsched.paper.material import HEADER, YARDSTICK, Material, Runs, row
 
 COLUMNS = 4
@@ -32,7 +32,7 @@ def draw_panels(material: Material, experiments: Sequence[str], left_out: Sequen
             rows.append(row("difference_percent", name, kinds[name], experiment, told))
             if name not in drawn:
                 continue
-            look = style.points(material.subject.shown(name, kinds[name]), 5)
+            look = style.points(material.subject.shown(name, kinds[name]), 5) | strength(told)
             place = drawn.index(name)
             if abs(told.mean) > ZOOM_PERCENT:
                 side = 1 if told.mean > 0 else -1
@@ -51,7 +51,10 @@ def draw_panels(material: Material, experiments: Sequence[str], left_out: Sequen
     grid[0, 0].set_yticks(range(len(drawn)), [material.subject.shown(name, kinds[name]).label for name in drawn])
     grid[0, 0].set_ylim(len(drawn) - 0.4, -0.6)
     yardstick = material.subject.shown(YARDSTICK).label
-    title = f"Paired difference of the mean JCT to {yardstick} in %; arrows: beyond {ZOOM_PERCENT:g} %"
+    title = (
+        f"Paired difference of the mean JCT to {yardstick} in %; arrows: beyond {ZOOM_PERCENT:g} %; "
+        "faint: no difference shown"
+    )
     figure.suptitle(title, x=0.01, ha="left", fontsize=9)
     legend_of_kinds(figure, kinds.values())
     return style.Drawing(figure, HEADER, rows)

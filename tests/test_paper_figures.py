@@ -124,7 +124,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         dict.fromkeys(STUDENTS_PARETO.names)
         | {"kind": kind, "by": "", "size": size, "safe": True, "picked": False, "complexity": size, "mean": 20.0,
            "difference_percent": 8.0 / size, "difference_low": 4.0 / size, "difference_high": 12.0 / size,
-           "worst": 40.0, "top1": 0.9 - 1 / size}
+           "p": 0.001 * size, "p_holm": 0.004 * size, "worst": 40.0, "top1": 0.9 - 1 / size}
         for kind in ("rule_list", "pruned_tree")
         for size in (2, 8, 32)
     ]  # fmt: skip
@@ -240,6 +240,12 @@ def test_comparisons_are_adjusted_over_what_is_told_together(results: Path, tmp_
             assert np.all((p > 0) & (p <= 1))
             assert [float(row["p_holm"]) for row in rows] == pytest.approx(holm(p).tolist())
     assert not any(row["p"] for row in table if row["panel"] == "mean_jct_s"), "nothing is compared there"
+
+
+def test_sizes_tell_the_test_of_their_table(results: Path, tmp_path: Path) -> None:
+    rows = [row for row in drawn("hu_rules", results, tmp_path) if row["panel"] == "difference_percent"]
+    told = [(row["x"], float(row["p"]), float(row["p_holm"])) for row in rows]
+    assert told == [(str(size), 0.001 * size, 0.004 * size) for size in (2, 8, 32)]
 
 
 def test_a_comparison_is_shown_by_its_test_and_all_its_intervals() -> None:

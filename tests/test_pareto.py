@@ -74,6 +74,8 @@ def test_a_row_a_size_with_text_and_figure(files: dict[str, Any]) -> None:
     assert large["picked"] and not small["picked"], "10 is more than 0.5 % above 9"
     for row in (small, large):
         assert row["difference_low"] <= row["difference_percent"] <= row["difference_high"]
+        assert 0 < row["p"] <= row["p_holm"] <= 1
+    assert max(row["p_holm"] for row in (small, large)) == min(1, max(2 * min(small["p"], large["p"]), small["p"], large["p"]))
         assert row["mean"] <= row["worst"] and 0 <= row["top1"] <= 1
     assert told == (files["out_dir"] / "students_pareto.txt").read_text("utf-8")
     assert "4*" in told and max(map(len, told.splitlines())) <= 120

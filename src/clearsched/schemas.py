@@ -186,6 +186,8 @@ STUDENTS = pa.schema(
         field("difference_percent", pa.float64(), "%", "paired difference to the teacher"),
         field("difference_low", pa.float64(), "%", "lower end of its interval"),
         field("difference_high", pa.float64(), "%", "upper end"),
+        field("p", pa.float64(), "", "of the paired sign-flip test of the difference"),
+        field("p_holm", pa.float64(), "", "adjusted by Holm over all rows of the table"),
         field("worst", pa.float64(), "the objective's", "the worst test episode"),
         field("worst_to_baseline", pa.float64(), "", "see the comparison", True),
         field("top1", pa.float64(), "", "share of the real choices in which its first choice is the teacher's", True),

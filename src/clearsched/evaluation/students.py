@@ -36,33 +36,44 @@ def student_table(
     """
     teacher = next((rollout for rollout in rollouts if rollout.kind == "teacher"), None)
     plain = next((rollout for rollout in rollouts if rollout.name == problem.baseline), None)
-    faithful = faithful_in(problem, fidelity)
-    rows = [
-        student_row(rollout, teacher, plain, faithful, bootstrap)
-        for rollout in rollouts
-        if rollout.kind == "student" and teacher is not None
-    ]
+    if teacher is None:
+        return STUDENTS.empty_table()
+    students = [rollout for rollout in rollouts if rollout.kind == "student"]
+    rows = student_rows(students, teacher, plain, faithful_in(problem, fidelity), bootstrap)
     sign = 1.0 if rollouts[0].measures[0].lower_is_better else -1.0
     rows.sort(key=lambda row: (sign * row["mean"], row["policy"]))
     return pa.Table.from_pylist(rows, schema=STUDENTS)
 
 
-def student_row(
-    rollout: Rollout,
+def student_rows(
+    students: Sequence[Rollout],
     teacher: Rollout,
     plain: Rollout | None,
     faithful: Mapping[str, float],
     bootstrap: Bootstrap,
-) -> Row:
-    """A student next to the teacher.
+) -> list[Row]:
+    """Students next to the teacher, those that one table tells: their p are adjusted together.
 
     Args:
-        rollout: of a `scorers.policy.ScoredPolicy`.
+        students: each of a `scorers.policy.ScoredPolicy`, no name twice.
         teacher: on the same episodes.
         plain: the baseline heuristic, if it was run.
         faithful: see `faithful_in`.
         bootstrap: how intervals are drawn.
     """
+    values = {rollout.name: rollout.objective for rollout in (teacher, *students)}
+    tests = p_values(values, teacher.name, bootstrap.seed)
+    return [_student_row(rollout, teacher, plain, faithful, tests[rollout.name], bootstrap) for rollout in students]
+
+
+def _student_row(
+    rollout: Rollout,
+    teacher: Rollout,
+    plain: Rollout | None,
+    faithful: Mapping[str, float],
+    test: tuple[float, float],
+    bootstrap: Bootstrap,
+) -> Row:
     objective, policy = rollout.measures[0], rollout.policy
     values, mean = rollout.objective, float(teacher.objective.mean())
     difference = difference_interval(rollout, teacher, objective, bootstrap)
@@ -75,6 +86,8 @@ def student_row(
         "difference_percent": percent.mean,
         "difference_low": percent.low,
         "difference_high": percent.high,
+        "p": test[0],
+        "p_holm": test[1],
         "worst": float(values.max() if objective.lower_is_better else values.min()),
         "worst_to_baseline": ratio or None,
         "top1": faithful.get(rollout.name),
@@ -112,9 +125,9 @@ def student_lines(problem: Problem, rows: Sequence[Row], objective: Measure) -> 
     ]
     return [
         "Students next to the teacher. To read: conditions, rules, terms, nodes. Real choices: share in which the",
-        "first choice is the teacher's. Difference and CI: same episodes, paired. Worst: the worst episode.",
+        "first choice is the teacher's. Difference, CI and p (Holm's, of all rows): same episodes, paired. Worst: episode.",
         "",
-        *layout([*header, "CI (%)", "worst", f"x {plain}"], body, left=1),
+        *layout([*header, "CI (%)", "p", "worst", f"x {plain}"], body, left=1),
     ]
 
 
@@ -146,7 +159,8 @@ def _added(problem: Problem, objective: Measure, student: Rollout, control: Roll
     )
 
 
-def difference_cells(row: Row) -> tuple[str, str]:
-    """The difference to the teacher in % and its interval."""
+def difference_cells(row: Row) -> tuple[str, str, str]:
+    """The difference to the teacher in %, its interval, and the adjusted p of its test."""
     low, high = row["difference_low"], row["difference_high"]
-    return f"{row['difference_percent']:+.1f}", f"{low:+.1f} to {high:+.1f}" if low == low else "-"
+    interval = f"{low:+.1f} to {high:+.1f}" if low == low else "-"
+    return f"{row['difference_percent']:+.1f}", interval, told_p(row["p_holm"])

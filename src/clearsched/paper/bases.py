@@ -254,7 +254,7 @@ BASES = Registry(
         ),
         _rate("rate_same", "a network trained at the rate of the test"),
         _rate("rate_other", "a network trained at another rate", OTHER_RATE, _shipped("default")),
-        _rate("rate_mixed", "a network trained on mixed rates", workload=MIXED),
+        _rate("rate_mixed", "a network trained on mixed rates", smoke=_shipped("default"), workload=MIXED),
         _rate(
             "rate_told",
             "a network trained on mixed rates that is told the rate",
@@ -269,10 +269,16 @@ BASES = Registry(
         ),
         _rate("ablated_graph", "no graph embedding", teacher={"network": {"rounds": 0}}),
         _rate("ablated_limits", "no limit control", teacher={"network": {"levels": "most"}}),
-        _rate("ablated_baseline", "no input-dependent baseline", teacher={"improve": {"baseline": "iteration"}}),
+        _rate(
+            "ablated_baseline",
+            "no input-dependent baseline",
+            smoke=_shipped("default"),
+            teacher={"improve": {"baseline": "iteration"}},
+        ),
         _rate(
             "ablated_stream",
             "trained on batches only",
+            smoke=_shipped("default"),
             workload={"arrivals": "batch", "jobs": 20, "mean_interarrival_s": None},
         ),
     ),

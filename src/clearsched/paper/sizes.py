@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from clearsched.evaluation.statistics import Interval
 from clearsched.figures import style
 from clearsched.figures.marks import spread
-from clearsched.paper.material import HEADER, Material, row
+from clearsched.paper.marks import strength
+from clearsched.paper.material import HEADER, Levels, Material, row
 from clearsched.schemas import STUDENTS_PARETO, read_table
 
 FILE = "students_pareto/students_pareto.parquet"
@@ -37,11 +37,10 @@ def _draw(material: Material, kind: str, axis: str) -> style.Drawing:
     left, right = figure.subplots(1, 2)
     rows = []
     for each in told:
-        percent, low, high = (each[f"difference_{end}"] for end in ("percent", "low", "high"))
-        cost = Interval(percent, low, high, np.nan, 0)
-        left.errorbar(
-            [each["size"]], [cost.mean], yerr=spread(cost.mean, cost.low, cost.high), capsize=2.5, **style.points(shown)
-        )
+        ends = (each[f"difference_{end}"] for end in ("percent", "low", "high"))
+        cost = Levels(*ends, np.nan, 0, p=each["p"], p_holm=each["p_holm"], confidence=material.bootstrap.confidence)
+        look = style.points(shown) | strength(cost)
+        left.errorbar([each["size"]], [cost.mean], yerr=spread(cost.mean, cost.low, cost.high), capsize=2.5, **look)
         rows.append(row("difference_percent", kind, "student", each["size"], cost))
         if each["top1"] is not None:
             right.plot([each["size"]], [each["top1"]], **style.points(shown))

@@ -15,7 +15,7 @@ from clearsched.evaluation.fidelity import fidelity_table
 from clearsched.evaluation.policies import load_policy
 from clearsched.evaluation.rollouts import roll_out
 from clearsched.evaluation.statistics import Bootstrap
-from clearsched.evaluation.students import faithful_in, student_row
+from clearsched.evaluation.students import faithful_in, student_rows
 from clearsched.files import provenance, read_json, write_text
 from clearsched.pareto import figure, text
 from clearsched.pareto.series import series_of
@@ -56,10 +56,8 @@ def compare_sizes(
     base, *rollouts = roll_out(problem, [expert, *sized], instance, instance.split("test"))
     fidelity = fidelity_table(problem, sized, decisions, "validation", instance.most).to_pylist()
     faithful = faithful_in(problem, fidelity)
-    rows = [
-        _row(student, student_row(rollout, base, None, faithful, bootstrap), instance.objective)
-        for student, rollout in zip(sized, rollouts, strict=True)
-    ]
+    beside = student_rows(rollouts, base, None, faithful, bootstrap)
+    rows = [_row(student, told, instance.objective) for student, told in zip(sized, beside, strict=True)]
     _pick(rows, instance.objective, params.students.pareto.within)
     files = {path.parent.name + "/" + path.name: path for path in students}
     files |= {"trace": trace, "workloads": workloads, "tuned": tuned, "decisions": decisions}

@@ -15,7 +15,7 @@ from clearsched.problems.problem import Instance, Problem
 if TYPE_CHECKING:
     from clearsched.params import Params
 
-HEADER = ("student", "size", "to read", "unseen", "test", "to teacher (%)", "CI (%)", "worst", "first choice")
+HEADER = ("student", "size", "to read", "unseen", "test", "to teacher (%)", "CI (%)", "p", "worst", "first choice")
 
 
 def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]], base: Rollout, params: Params) -> str:
@@ -25,7 +25,7 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
     places, confidence = decimals(max(abs(row["mean"]) for row in rows)), 100 * params.evaluation.confidence
     lines = [
         f"{with_unit(objective.label.capitalize(), objective.unit)} of students of several sizes, over {test}.",
-        f"The teacher: {base.objective.mean():.{places}f}. CI: {confidence:g} %, bootstrap, paired.",
+        f"The teacher: {base.objective.mean():.{places}f}. CI: {confidence:g} %, bootstrap, paired; p: of the paired test, Holm's, of all rows.",
         "To read: conditions, rules, terms, nodes. Unseen: mean over the episodes that sizes are chosen on;",
         f"*: the smallest size within {within:g} % of the best there.",
         "First choice: share of the real choices in which it is the teacher's.",

@@ -573,7 +573,7 @@ def test_students_stand_beside_the_teacher() -> None:
     assert (figs["top1"], listed["top1"]) == (0.5, 0.75)
     assert (listed["mean"], listed["worst"], listed["worst_to_baseline"]) == (12.0, 13.0, pytest.approx(1.3))
     assert listed["difference_percent"] == pytest.approx(20.0) == listed["difference_low"]
-    assert (listed["p"], listed["p_holm"], figs["p"]) == (0.5, 1.0, 1.0), "two of four tosses, and twice that of two rows"
+    assert (listed["p"], listed["p_holm"], figs["p"]) == (0.5, 1.0, 1.0), "of 4 tosses 2; of 2 rows"
     lines = student_lines(DAG_JOBS, table.to_pylist(), DAG_JOBS.measures[0])
     assert lines[-1].split()[:3] == ["rule", "list", "0"] and "75.0 %" in lines[-1] and "+20.0" in lines[-1]
     assert not len(student_table(DAG_JOBS, runs[:1] + runs[2:], rows, BOOTSTRAP)), "without a teacher"

@@ -216,7 +216,7 @@ rule paper_optimum:
         " {params.searched:q} {params.students:q} --out {output:q} > {log:q} 2>&1"
 
 
-# At the scale smoke a process for all figures of a paper: most draw faster than a process starts.
+# At the scale smoke a process for all figures of the same runs: most draw faster than a process starts.
 for PAPER_FIRST, PAPER_NAMES in figures_drawn(PAPER_SCALE).items():
 
     rule:

@@ -125,7 +125,8 @@ def student_lines(problem: Problem, rows: Sequence[Row], objective: Measure) -> 
     ]
     return [
         "Students next to the teacher. To read: conditions, rules, terms, nodes. Real choices: share in which the",
-        "first choice is the teacher's. Difference, CI and p (Holm's, of all rows): same episodes, paired. Worst: episode.",
+        "first choice is the teacher's. Difference, CI and p: same episodes, paired; p adjusted by Holm over the rows.",
+        "Worst: the worst episode.",
         "",
         *layout([*header, "CI (%)", "p", "worst", f"x {plain}"], body, left=1),
     ]

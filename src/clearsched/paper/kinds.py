@@ -261,11 +261,12 @@ def runs_of(figure: PaperFigure, scale: str) -> list[str]:
 def figures_drawn(scale: str) -> dict[str, list[str]]:
     """What is drawn in one process at a scale: figures by the first of them.
 
-    At the scale smoke, where a process takes longer to start than to draw, all that answer the same paper.
+    At the scale smoke, where a process takes longer to start than to draw, all that are made from the same runs.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[object, list[str]] = {}
     for figure in PAPER_FIGURES.values():
-        found.setdefault(figure.paper if scale == "smoke" else figure.name, []).append(figure.name)
+        bases = frozenset(EXPERIMENTS[name].base for name in experiments_of(figure, scale))
+        found.setdefault((bases, figure.files) if scale == "smoke" else figure.name, []).append(figure.name)
     return {names[0]: names for names in found.values()}
 
 

@@ -37,8 +37,9 @@ def _draw(material: Material, kind: str, axis: str) -> style.Drawing:
     left, right = figure.subplots(1, 2)
     rows = []
     for each in told:
-        ends = (each[f"difference_{end}"] for end in ("percent", "low", "high"))
-        cost = Levels(*ends, np.nan, 0, p=each["p"], p_holm=each["p_holm"], confidence=material.bootstrap.confidence)
+        percent, low, high = (each[f"difference_{end}"] for end in ("percent", "low", "high"))
+        tests = {"p": each["p"], "p_holm": each["p_holm"], "confidence": material.bootstrap.confidence}
+        cost = Levels(percent, low, high, np.nan, 0, **tests)
         look = style.points(shown) | strength(cost)
         left.errorbar([each["size"]], [cost.mean], yerr=spread(cost.mean, cost.low, cost.high), capsize=2.5, **look)
         rows.append(row("difference_percent", kind, "student", each["size"], cost))

@@ -25,7 +25,8 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
     places, confidence = decimals(max(abs(row["mean"]) for row in rows)), 100 * params.evaluation.confidence
     lines = [
         f"{with_unit(objective.label.capitalize(), objective.unit)} of students of several sizes, over {test}.",
-        f"The teacher: {base.objective.mean():.{places}f}. CI: {confidence:g} %, bootstrap, paired; p: of the paired test, Holm's, of all rows.",
+        f"The teacher: {base.objective.mean():.{places}f}. CI: {confidence:g} %, bootstrap, paired;",
+        "p: of the paired test, adjusted by Holm over all rows.",
         "To read: conditions, rules, terms, nodes. Unseen: mean over the episodes that sizes are chosen on;",
         f"*: the smallest size within {within:g} % of the best there.",
         "First choice: share of the real choices in which it is the teacher's.",

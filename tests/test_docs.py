@@ -13,6 +13,9 @@ from clearsched.errors import ClearschedError
 from clearsched.figures import figures_of
 from clearsched.heuristics import docs_table
 from clearsched.paper.judging import docs_table as docs_table_of_claims
+from clearsched.paper.judging import read_claims
+from clearsched.paper.material import HEADER
+from clearsched.paper.published import CLAIMS
 from clearsched.problems import PROBLEMS, find_problem
 from clearsched.scorers.policy import load_policy
 from clearsched.scorers.text import render
@@ -51,6 +54,25 @@ def test_the_measured_claims_are_those_of_the_kept_run(tmp_path: Path) -> None:
     assert made != page("paper") and docs_table_of_claims(other) in made and "| not reached |" not in made
     measured_claims.renew(tmp_path, kept)
     assert (tmp_path / "paper.md").read_text("utf-8") == page("paper"), "nothing beside the table"
+
+
+def test_a_run_of_some_figures_changes_their_claims_alone(tmp_path: Path) -> None:
+    kept = tmp_path / "claims.csv"
+    shutil.copy(ROOT / "docs" / measured_claims.KEPT, kept)
+    before = {row["claim"]: row for row in read_claims(kept)}
+    told = {"panel": "difference_percent", "policy": "teacher", "kind": "teacher", "x": "weighted_fair"}
+    told |= {"value": "-22.0", "low": "-23.0", "high": "-21.5", "seeds": ""}
+    cells = [told.get(name, "") for name in HEADER]
+    (tmp_path / "decima_batch.csv").write_text(f"{','.join(HEADER)}\n{','.join(cells)}\n", "utf-8")
+    (tmp_path / "decima_batch.txt").write_text("What it shows.\n\nbatch: 9 test episodes.\nScale paper.\n", "utf-8")
+    measured_claims.judge_again(kept, ["decima_batch"], tmp_path)
+    after = {row["claim"]: row for row in read_claims(kept)}
+    own = {claim.label for claim in CLAIMS.values() if claim.figure == "decima_batch"}
+    assert len(own) == 3 and {name for name in before if before[name] != after[name]} == own
+    network = after["learned policy to tuned weighted fair, batches"]
+    assert (network["ours"], network["verdict"], network["our_setting"]) == (-22.0, "exceeded", "9 test episodes")
+    with pytest.raises(ClearschedError, match="decima_bach"):
+        measured_claims.judge_again(kept, ["decima_bach"], tmp_path)
 
 
 def test_a_page_without_marks_is_left_alone() -> None:

@@ -66,7 +66,14 @@ def write_comparison(
 
 def write_students(folder: Path, told: dict[str, tuple[float | None, float]]) -> None:
     """By student its fidelity and its difference to the teacher in %."""
-    ends = {"difference_low": -1.0, "difference_high": 70.0, "worst": 50.0, "worst_to_baseline": 1.1}
+    ends = {
+        "difference_low": -1.0,
+        "p": 0.01,
+        "p_holm": 0.02,
+        "difference_high": 70.0,
+        "worst": 50.0,
+        "worst_to_baseline": 1.1,
+    }
     rows = [
         {"policy": name, "complexity": 10, "mean": 30.0, "difference_percent": percent, "top1": top1} | ends
         for name, (top1, percent) in told.items()

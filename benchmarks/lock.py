@@ -48,6 +48,7 @@ RULES = {
     "published": Semantics(),
     "offer_parked": Semantics(offer_parked=True),
     "back_up_parked": Semantics(back_up_parked=True),
+    "help_first": Semantics(help_first=True),
 }
 
 CURE = {

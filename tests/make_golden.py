@@ -132,7 +132,10 @@ EPISODES = {
 def told_rules(rules: Semantics) -> dict[str, Any]:
     """The rules of an episode as its file has them: the later corrections only where they are on, `UNTOLD` never."""
     told = asdict(rules)
-    left_out = {*UNTOLD, *(name for name in ("offer_parked", "spark_offers", "back_up_parked") if not told[name])}
+    left_out = {
+        *UNTOLD,
+        *(name for name in ("offer_parked", "spark_offers", "back_up_parked", "help_first") if not told[name]),
+    }
     return {name: value for name, value in told.items() if name not in left_out}
 
 

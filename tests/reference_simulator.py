@@ -34,6 +34,7 @@ class ReferenceSimulator:
         levels: the executor-count levels of the trace, ascending.
         work_conserving, right_interpolation, spark_fifo, offer_parked, spark_offers, back_up_parked: the corrections
             of §10. `spark_fifo` holds for a policy that has the attribute `is_fifo`; it is then up to that policy too.
+        help_first: what `none` means under a policy that has the attribute `is_learned` (§5).
         faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
             `executor_fails` is told of the job that loses one, and of a job that was promised one that will not come.
 
@@ -62,6 +63,7 @@ class ReferenceSimulator:
         offer_parked: bool = False,
         spark_offers: bool = False,
         back_up_parked: bool = False,
+        help_first: bool = False,
         faults: Faults | None = None,
         recovery_ms: int = 10_000,
         outage: tuple[int, int, int] = (0, 0, 0),
@@ -78,6 +80,7 @@ class ReferenceSimulator:
         self.offer_parked = offer_parked or spark_offers
         self.spark_offers = spark_offers
         self.back_up_parked = back_up_parked
+        self.help_first = help_first and getattr(policy, "is_learned", False)
         self.ended: list[Stage] = []  # stages that open after the round of the executor whose task was the last
         self.faults = faults or NoFaults()
         self.recovery_ms = recovery_ms
@@ -253,7 +256,7 @@ class ReferenceSimulator:
         job = executor.job
         if destination is None:
             if job and job.has_tasks_to_start:
-                self.wait(executor, job)
+                self.wait(executor, job, helps=self.help_first)
             else:
                 self.park(executor, None)
         elif not destination.not_started:
@@ -265,9 +268,9 @@ class ReferenceSimulator:
         else:
             self.wait(executor, job)
 
-    def wait(self, executor: Executor, job: Job) -> None:
-        """Park in the job, or under the correction (§10) help oneself to its ready work."""
-        if self.back_up_parked and any(self.demand(stage) > 0 for stage in job.frontier):
+    def wait(self, executor: Executor, job: Job, helps: bool = False) -> None:
+        """Park in the job, or if he helps, as everybody does under the correction (§10), start its ready work."""
+        if (helps or self.back_up_parked) and any(self.demand(stage) > 0 for stage in job.frontier):
             self.back_up(executor)
         else:
             self.park(executor, job)

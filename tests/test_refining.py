@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +44,7 @@ from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.refining import refine
-from clearsched.students.repairing import cures, headed, repaired
+from clearsched.students.repairing import cures, descended, headed, repaired
 from clearsched.students.restructuring import (
     SCREENED,
     Around,
@@ -487,6 +487,45 @@ def test_what_is_not_safe_is_repaired_at_the_least_cost(seen: Choices) -> None:
     costs = around(task).costs(tried, task.bench.train[:1]).mean(axis=1)
     assert (np.diff(costs) >= 0).all(), "the cheapest is asked first"
     assert repaired(student, around(task), lambda policy: False) is None
+
+
+def test_a_repair_may_take_two_changes(seen: Choices) -> None:
+    """Never to idle and a second rule, which no single change comes to; where nothing helps there is none."""
+    task = task_of(seen)
+    student = replace(student_of(RuleList((Rule((), -1.0),), NAMES)), none=True)
+
+    def excess(policy: ScoredPolicy) -> float:
+        return policy.none + 0.5 * (len(policy.scorers["stage"].rules) < 2)
+
+    def probes(excess: Callable[[ScoredPolicy], float]) -> Any:
+        return SimpleNamespace(
+            excess=lambda policies: np.array([excess(policy) for policy in policies]),
+            verdict=lambda policy: SimpleNamespace(strays=excess(policy) > 0),
+        )
+
+    assert repaired(student, around(task), lambda policy: excess(policy) == 0) is None
+    found = descended(student, around(task), probes(excess))
+    assert found is not None and not found.none and len(found.scorers["stage"].rules) == 2
+    assert descended(student, around(task), probes(lambda policy: 1.0)) is None
+
+
+def test_how_far_a_policy_is_beyond_its_bounds_on_what_told() -> None:
+    """1.5 times fair is the bound: 3 times is a whole one beyond it; of an episode that told nobody nothing is said."""
+
+    def costly(cost: float) -> Any:
+        def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
+            costs = [cost if episode in (20, 39) else 1.0 for episode in episodes]
+            return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
+
+        return SimpleNamespace(name=f"costly {cost}", run=run)
+
+    jct = Measure("jct_s", "s", "mean", "JCT")
+    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)))
+    episodes: Any = list(range(40))
+    probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), costly(1.0), episodes, episodes[:2])
+    assert probes.excess([costly(3.0)]).tolist() == [0.0]
+    assert probes.verdict(costly(3.0)).strays
+    assert probes.excess([costly(3.0), costly(1.4), costly(1.8)]) == pytest.approx([1.0, 0.0, 0.2])
 
 
 def test_a_repair_may_put_what_is_rare_first(seen: Choices) -> None:

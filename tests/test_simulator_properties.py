@@ -28,7 +28,11 @@ Instance = tuple[Trace, Workload, int]
 """A trace, an episode over it, the warm-up delay in ms."""
 
 
-CORRECTIONS = ("work_conserving", "right_interpolation", "spark_fifo", "offer_parked", "spark_offers", "back_up_parked")
+CORRECTIONS = (
+    *("work_conserving", "right_interpolation", "spark_fifo", "offer_parked", "spark_offers", "back_up_parked"),
+    "help_first",
+)
+"""And what `none` of a learned policy means."""
 
 
 @st.composite
@@ -168,6 +172,8 @@ class RandomPolicy:
 
     It keeps what it saw and answered, so that another simulator can be asked the same.
     """
+
+    is_learned = True
 
     def __init__(self, seed: int, idle: float = 0.0, may_fail: bool = False) -> None:
         self.random = random.Random(seed)

@@ -9,6 +9,7 @@ live as long as the comments say, and where they say nothing longer than they ta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload, simulate
+from clearsched.problems.dag_jobs.simulator.state import NONE
 from clearsched.problems.dag_jobs.traces import Trace
 from reference_cluster import Stage
 from reference_policies import Fifo, fair, local_srpt
@@ -252,23 +254,43 @@ AHEAD = [[0, NOWHERE, 2, [0, 0], 1, 1], [0, NOWHERE, 1, [0, 1], 1, 1]]
 
 def run_ahead(simulator: str, **rules: bool) -> tuple[Course, float, float]:
     """Stage 0, then stage 1, and from there on the last candidate; also the longest stall, ms, and the parked share."""
-    trace, workload = toy_trace(LOCKED), toy_workload([0], 2, **rules)
+    return run_script(simulator, LOCKED, [(0, 1), (1, 1)], **rules)
+
+
+class Scripted:
+    """The answers of a script, then one executor for the last candidate; None: idle."""
+
+    is_learned = True
+
+    def __init__(self, script: Sequence[tuple[int, int] | None]) -> None:
+        self.script = list(script)
+
+    def __call__(self, plain: ReferenceSimulator) -> tuple[Stage, int] | None:
+        candidates = plain.candidates()
+        if not candidates or not self.script:
+            return (candidates[-1], 1) if candidates else None
+        answer = self.script.pop(0)
+        return None if answer is None else (plain.jobs[0].stages[answer[0]], answer[1])
+
+
+def run_script(
+    simulator: str, profiles: list[list[dict]], answers: Sequence[tuple[int, int] | None], **rules: bool
+) -> tuple[Course, float, float]:
+    """One job on two executors under `Scripted`; also the longest stall, ms, and the parked share."""
+    trace, workload = toy_trace(profiles), toy_workload([0], 2, **rules)
     if simulator == "reference":
-        script = [0, 1]
-
-        def policy(plain: ReferenceSimulator) -> tuple[Stage, int] | None:
-            chosen = [plain.jobs[0].stages[script.pop(0)]] if script else plain.candidates()[-1:]
-            return (chosen[0], 1) if chosen else None
-
-        reference = run_reference(trace, workload, policy)
+        reference = run_reference(trace, workload, Scripted(answers))
         course = Course(reference.decisions, reference.tasks, reference.completions_ms)
         return course, reference.longest_stall_ms, reference.parked_time_ms / (2 * reference.completions_ms[0])
     simulation = Simulation(compile_profiles(trace), workload, record_tasks=True, record_decisions=True)
-    script = [0, 1]
+    script = list(answers)
     while simulation.advance():
         seen = simulation.observe()
-        chosen = script.pop(0) if script else int(seen.candidate_stage[-1])
-        simulation.act(chosen, int(seen.job_held[0]) + 1)
+        answer = script.pop(0) if script else (int(seen.candidate_stage[-1]), 1)
+        if answer is None:
+            simulation.act(NONE)
+        else:
+            simulation.act(answer[0], int(seen.job_held[0]) + answer[1])
     result = simulation.result()
     course = Course(decision_rows(result), task_rows(result), result.completion_ms.tolist())
     return course, result.stall_ms, result.parked_share
@@ -319,6 +341,25 @@ def test_who_would_park_helps_itself_to_a_ready_stage(simulator: str) -> None:
     ]
     assert (course.completions_ms, stall_ms) == ([1150], 0)
     assert parked == pytest.approx(940 / (2 * 1150))
+
+
+SPARED = [[stage(2, fresh=1000), stage(2)]]
+"""Both stages are ready from the start; of the executors of stage 0 one is to take stage 1, and one to idle."""
+
+
+@both
+def test_who_is_left_idle_parks_beside_a_ready_stage(simulator: str) -> None:
+    course, stall_ms, _ = run_script(simulator, SPARED, [(0, 2), (1, 1), None])
+    # 1100: the executors of stage 0 end. The first of them runs both tasks of stage 1, beside the other one.
+    assert [(start, index) for start, _, _, index, *_ in course.tasks] == [(100, 0), (100, 0), (1100, 1), (1120, 1)]
+    assert stall_ms == 20
+
+
+@both
+def test_who_is_left_idle_may_be_asked_to_help_first(simulator: str) -> None:
+    course, stall_ms, _ = run_script(simulator, SPARED, [(0, 2), (1, 1), None], help_first=True)
+    assert [(start, index) for start, _, _, index, *_ in course.tasks] == [(100, 0), (100, 0), (1100, 1), (1100, 1)]
+    assert stall_ms == 0
 
 
 # Failures ----------------------------------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ def test_default_workloads_are_what_they_were(tmp_path: Path, arrivals: str) -> 
         "semantics": {
             name: value
             for name, value in asdict(Semantics()).items()
-            if not name.startswith("outage_") and name not in ("spark_offers", "back_up_parked")
+            if not name.startswith("outage_") and name not in ("spark_offers", "back_up_parked", "help_first")
         },
         "seed": 1,
         "trace": digest_file(trace),

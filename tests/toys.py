@@ -139,6 +139,7 @@ def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay
         offer_parked=rules.offer_parked,
         spark_offers=rules.spark_offers,
         back_up_parked=rules.back_up_parked,
+        help_first=rules.help_first,
         faults=HashedFaults(
             workload.seed, rules.failures_per_hour, rules.straggler_probability, rules.straggler_slowdown
         ),

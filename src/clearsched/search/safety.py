@@ -56,6 +56,11 @@ class Verdict(NamedTuple):
         """Whether it must not be used."""
         return not all(getattr(self, name) <= bound for name, bound in bounds().items())
 
+    @property
+    def excess(self) -> float:
+        """How far beyond its bounds it is, as shares of them, summed; 0 where it does not stray."""
+        return sum(max(0.0, getattr(self, name) / bound - 1) for name, bound in bounds().items())
+
     def __str__(self) -> str:
         """For example "on its worst episode it takes 18.84 times the baseline's"."""
         name = next((name for name, bound in bounds().items() if not getattr(self, name) <= bound), "worst")

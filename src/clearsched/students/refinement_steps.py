@@ -20,7 +20,7 @@ from clearsched.students.assembly import numbered
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
-from clearsched.students.repairing import repaired
+from clearsched.students.repairing import descended, repaired
 from clearsched.students.restructuring import ANY, Around, Budget, Heats, conditions_on, halved, restructured, shape_of
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
@@ -53,7 +53,8 @@ class Steps:
     """What becomes of a student, step by step.
 
     A step to what is not safe is not taken: what follows from it seldom is. A student that is not safe itself is
-    repaired first, at the least cost; where that fails nothing is lost by refining it as it is.
+    repaired first, at the least cost, by one change or by several; where that fails nothing is lost by refining it
+    as it is.
 
     Attributes:
         spent: how many variants with other numbers were tried.
@@ -110,6 +111,8 @@ class Steps:
 
     def _repaired(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         repair = repaired(student, self._around, self._is_safe)
+        if repair is None and self._probes is not None:
+            repair = descended(student, self._around, self._probes)
         return [] if repair is None else [repair]
 
     def _strays(self, policy: ScoredPolicy) -> bool:

@@ -1,7 +1,8 @@
-"""An unsafe student made safe: another structure next to its own, before its refinement begins."""
+"""An unsafe student made safe: another structure near its own, before its refinement begins."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -10,12 +11,16 @@ import numpy as np
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
+from clearsched.search.probing import Probes
 from clearsched.students.assembly import numbered
 from clearsched.students.restructuring import Around, Safe, cheapest, options_of
 from clearsched.students.rounding import Columns
 
 REPAIRS = 200
 """Repairs that are tried for safety, the cheapest first; one that is not safe is given up at its first such episode."""
+
+STEPS = 16
+"""So many changes, one after another, at most, where no single one is safe."""
 
 SAFE = 8
 """Of the safe ones so many, the first that are found, are compared on more episodes."""
@@ -34,15 +39,40 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
     tell which are asked whether they are safe, and more episodes which of the safe ones is the cheapest. What cures
     most is tried in any case, other structures as long as they are among the cheapest.
     """
+    safe = list(islice(filter(is_safe, repairs(student, around)), SAFE))
+    return best_of(safe, around) if safe else None
+
+
+def descended(student: ScoredPolicy, around: Around, probes: Probes) -> ScoredPolicy | None:
+    """A safe policy some changes away from an unsafe student, where no single one is enough; None: there is none.
+
+    Two episodes that it strays on may need a change each. So of all changes the one is made that leaves the least
+    beyond the bounds on all episodes that told so far, the cheapest of equals; what strays then tells of another one.
+    """
+    for _ in range(STEPS):
+        options = repairs(student, around)
+        if not options:
+            return None
+        excess = probes.excess(options)
+        nearest = [option for option, far in zip(options, excess, strict=True) if far <= excess.min()]
+        student = best_of(nearest[:SAFE], around)
+        if not probes.verdict(student).strays:
+            return student
+    return None
+
+
+def repairs(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
+    """What may make a student safe, the cheapest first: all cures, and of the other structures `REPAIRS` with them."""
     found = cures(student, around)
     options = [*found, *(option for each in options_of(student, around).values() for option in each)]
-    if not options:
-        return None
-    order = cheapest(options, around.costs, around.short)
-    tried = (options[place] for rank, place in enumerate(order) if rank < REPAIRS or place < len(found))
-    safe = list(islice(filter(is_safe, tried), SAFE))
+    order = cheapest(options, around.costs, around.short) if options else []
+    return [options[place] for rank, place in enumerate(order) if rank < REPAIRS or place < len(found)]
+
+
+def best_of(policies: Sequence[ScoredPolicy], around: Around) -> ScoredPolicy:
+    """The cheapest of a few, on more episodes."""
     more = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]
-    return safe[int(around.costs(safe, more).mean(axis=1).argmin())] if safe else None
+    return policies[int(around.costs(policies, more).mean(axis=1).argmin())]
 
 
 def cures(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:

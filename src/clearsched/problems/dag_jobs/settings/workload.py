@@ -216,6 +216,11 @@ class WorkloadParams(Section):
     idling: bool = Field(
         True, description="whether learned policies may leave executors idle, or answer none; heuristics always may"
     )
+    help_first: bool = Field(
+        False,
+        description="an executor that a learned policy leaves idle first starts a task of a stage of its job that is "
+        "ready and waits, and idles only where there is none",
+    )
     episodes: EpisodesParams = EpisodesParams()
     stress: float = Field(
         1.0,

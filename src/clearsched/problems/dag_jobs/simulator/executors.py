@@ -61,7 +61,7 @@ def dispatch(state: State) -> None:
             change_pool(state, at, -1)
         if to == NONE:
             if attached != NONE and job[attached, st.TASKS_LEFT] > 0:
-                wait(state, attached, wave)
+                idle(state, attached, wave)
             else:
                 detach(state, attached)
                 park(state, NONE)
@@ -84,6 +84,15 @@ def wait(state: State, attached: int, wave: int) -> None:
         back_up(state, attached, wave)
     else:
         park(state, attached)
+
+
+@inlined
+def idle(state: State, attached: int, wave: int) -> None:
+    """A blank executor that is left idle waits in its job, or by `help_first` (§5) starts ready work of it first."""
+    if state.scalar[st.HELP_FIRST] == 1 and state.job[attached, st.READY] > 0:
+        back_up(state, attached, wave)
+    else:
+        wait(state, attached, wave)
 
 
 @inlined

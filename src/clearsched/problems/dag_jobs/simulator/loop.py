@@ -125,6 +125,8 @@ def run_episode(state: State, policy: Compiled) -> int:
 @compiled
 def run(state: State, policy: Compiled, scratch: Scratch) -> int:
     """`run_episode` without what it allocates."""
+    if policy.code != LEARNED:
+        state.scalar[st.HELP_FIRST] = 0  # what `none` of a heuristic means is published
     while True:
         why = advance(state)
         if why != DECIDE:

@@ -24,6 +24,7 @@ class Semantics:
         outage_executors: executors that are lost in an outage; 0 for none.
         outage_from_ms, outage_until_ms: when it begins, and when those that were lost come back.
         idling: a learned policy may answer `none` and leave executors idle (§5); heuristics always may.
+        help_first: who is left idle by a learned policy first starts a task of a ready stage of its job (§5).
         spark_offers: as Spark offers executors: each when it is idle, to stages whose parents are known to be complete.
 
     Raises:
@@ -44,6 +45,7 @@ class Semantics:
     outage_until_ms: int = 0
     spark_offers: bool = False
     back_up_parked: bool = False
+    help_first: bool = False
 
     def __post_init__(self) -> None:
         bounds = {

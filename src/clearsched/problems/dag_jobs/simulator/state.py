@@ -124,9 +124,10 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     SPARK_OFFERS,  # 1: idle executors are offered to stages whose parents are complete, and no others (§10)
     ENDED_STAGE,  # under Spark's offers: complete, but its children open after the round that is open; or NONE
     BACK_UP_PARKED,  # 1: who would park in a job takes a task of a stage of it that is ready (§10)
+    HELP_FIRST,  # 1: so does who is left idle by the policy, a learned one (§5)
     INTERARRIVAL_MS,  # mean time between arrivals that the episode was drawn with, 0 where unknown: for networks
-) = range(56)
-SCALARS = 56
+) = range(57)
+SCALARS = 57
 
 ROUND_KEY = NONE
 
@@ -274,6 +275,7 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: 
     scalar[OFFER_PARKED] = semantics.offer_parked or semantics.spark_offers
     scalar[SPARK_OFFERS] = semantics.spark_offers
     scalar[BACK_UP_PARKED] = semantics.back_up_parked
+    scalar[HELP_FIRST] = semantics.help_first
     scalar[ENDED_STAGE] = NONE
     scalar[OFFER_FROM] = scalar[ASKED_JOB] = NONE
     scalar[FAULTS] = semantics.has_faults

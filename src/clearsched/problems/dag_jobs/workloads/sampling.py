@@ -88,7 +88,7 @@ def needs_load(options: WorkloadParams) -> bool:
 
 def _told(rules: Semantics) -> dict[str, Any]:
     """Semantics as the file tells them; of an outage and of the later corrections only where there are any."""
-    left_out = {name for name in ("spark_offers", "back_up_parked") if not getattr(rules, name)}
+    left_out = {name for name in ("spark_offers", "back_up_parked", "help_first") if not getattr(rules, name)}
     if not rules.outage_executors:
         left_out |= {"outage_executors", "outage_from_ms", "outage_until_ms"}
     return {name: value for name, value in asdict(rules).items() if name not in left_out}
@@ -111,6 +111,7 @@ def semantics(params: Params, gap_ms: float) -> Semantics:
         straggler_probability=faults.straggler_probability,
         straggler_slowdown=faults.straggler_slowdown,
         idling=params.workload.idling,
+        help_first=params.workload.help_first,
         outage_executors=round(outage.share * params.workload.executors),
         outage_from_ms=from_ms,
         outage_until_ms=from_ms + round(outage.jobs * gap_ms),

@@ -45,7 +45,7 @@ from clearsched.students.mining import Mined
 from clearsched.students.neighbours import neighbours
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.sampling import importance, sampled
-from clearsched.students.seeds import best_of_seeds, seeded
+from clearsched.students.seeds import best_of_fits, best_of_seeds, seeded
 from clearsched.students.settings import (
     BoostedTreesParams,
     LimitCapsParams,
@@ -869,6 +869,19 @@ def test_a_training_seed_that_is_not_safe_is_kept_only_where_none_is(fitted):
     assert best.cost == 2.0 and best.is_safe and "not safe, and count last: [1]" in told[-1]
     assert [each["safe"] for each in best.policy.evidence["restarts"]] == [True, False, True]
     assert kept((False, False, False)).cost == 1.0
+
+
+def test_a_training_seed_may_be_the_best_of_several_fits(fitted):
+    """Three fits a seed, with numbers that no other seed has; the best of seed 0 is not safe, and so not taken."""
+    student = load_policy(fitted.folder / "rule_list.json")
+    costs, ran = [1.0, 4.0, 3.0, 5.0, 2.5, 6.0], []
+
+    def fit(number: int) -> Fitted:
+        ran.append(number)
+        return Fitted(student, costs[number], number != 0)
+
+    assert [best_of_fits(fit, seed, 3).cost for seed in (0, 1)] == [3.0, 2.5] and ran == [0, 1, 2, 3, 4, 5]
+    assert best_of_fits(fit, 5, 1).cost == 6.0 and ran[-1] == 5
 
 
 def test_one_training_seed_is_the_student_itself_and_the_params_seed(fitted):

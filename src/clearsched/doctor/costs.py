@@ -108,8 +108,8 @@ def work_of(params: Params) -> dict[str, Work]:
 
 
 def fits_of(params: Params) -> int:
-    """How many fits of students a run makes: a kind and training seed each."""
-    return len(params.students.names) * params.students.seeds
+    """How many fits of students a run makes: a kind and training seed each, or several."""
+    return len(params.students.names) * params.students.seeds * params.students.fits
 
 
 def disk_mb(params: Params, fits: int) -> float:

@@ -29,7 +29,7 @@ from clearsched.students.guarding import guarded
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.patching import kept_if_refused, laid_on, of_params
 from clearsched.students.refining import refine
-from clearsched.students.seeds import best_of_seeds, seeded
+from clearsched.students.seeds import best_of_fits, best_of_seeds, seeded
 from clearsched.students.sizes import resized, sizes_of
 from clearsched.students.task import Task
 
@@ -43,6 +43,7 @@ SHARED = (
     "limit_tree",
     "limit_caps",
     "seeds",
+    "fits",
     "dagger_rounds",
     "dagger_episodes",
     "sampling",
@@ -88,7 +89,8 @@ def fit_one(
     make_folder(visits)
     sizes = [size] if size else sizes_of(params.students, kind)
     seeds = 1 if size else params.students.seeds  # of a size that was asked for, one of many
-    fit = partial(fit_size, task, expert=expert, episodes=later, visits=visits, by=by, seeds=seeds)
+    fits = 1 if size else params.students.fits
+    fit = partial(fit_size, task, expert=expert, episodes=later, visits=visits, by=by, seeds=seeds, fits=fits)
     student = picked(task, sizes, fit)
     student = replace(student, evidence={**student.evidence, "provenance": origin.result() | {"expert": name}})
     with kept_if_refused(out_dir / f"{kind}_unpatched", kind):
@@ -125,9 +127,18 @@ def picked(task: Task, sizes: Sequence[int | None], fit: Callable[[int | None], 
 
 
 def fit_size(
-    task: Task, size: int | None, expert: Any, episodes: Sequence[Episode], visits: Path, by: str = "", seeds: int = 1
+    task: Task,
+    size: int | None,
+    expert: Any,
+    episodes: Sequence[Episode],
+    visits: Path,
+    by: str = "",
+    seeds: int = 1,
+    fits: int = 1,
 ) -> Fitted:
     """The student of a size, told by the setting `by`: the best of so many training seeds; its file keeps them all.
+
+    Each of them is the best of so many fits.
 
     Raises:
         ClearschedError: the kind has no size, or not this one.
@@ -136,11 +147,11 @@ def fit_size(
     task = replace(task, settings=resized(task.name, task.settings, size, by))
     folder = visits if size is None else visits / f"size={size}"
 
-    def fit(seed: int) -> Fitted:
-        own = seeded(task, seed)
-        return refined(own, distilled(own, learn, expert, episodes, folder / f"seed={seed}" if seeds > 1 else folder))
+    def fit(number: int) -> Fitted:
+        own, alone = seeded(task, number), seeds * fits == 1
+        return refined(own, distilled(own, learn, expert, episodes, folder if alone else folder / f"seed={number}"))
 
-    best = best_of_seeds(fit, seeds, task.bench, partial(_tell, task))
+    best = best_of_seeds(partial(best_of_fits, fit, fits=fits), seeds, task.bench, partial(_tell, task))
     name = by or STUDENTS[task.name].size
     told = {"size": getattr(task.settings, name)} | ({"size_by": by} if by else {}) if name else {}
     return best._replace(policy=replace(best.policy, evidence={**best.policy.evidence, **told}))

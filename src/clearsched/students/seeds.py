@@ -24,6 +24,14 @@ def seeded(task: Task, seed: int) -> Task:
     return task if seed == 0 else replace(task, seed=(task.seed + seed) % SPAN)
 
 
+def best_of_fits(fit: Fit, seed: int, fits: int) -> Fitted:
+    """The cheapest safe of so many fits, the first of equals: what a training seed comes to.
+
+    Each has random numbers of its own, which no other seed has; with one fit a seed they are the seed's.
+    """
+    return min((fit(seed * fits + number) for number in range(fits)), key=lambda each: each.rank)
+
+
 def best_of_seeds(fit: Fit, seeds: int, bench: Bench, tell: Callable[[str], None]) -> Fitted:
     """The cheapest safe student, the first of equals; with several seeds, its file has all as `restarts`."""
     fits = [fit(seed) for seed in range(seeds)]

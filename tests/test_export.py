@@ -520,6 +520,13 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     assert f"# {answer.stdout}" in asked
 
 
+def test_who_exports_rules_that_are_not_safe_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export(student(tmp_path, "mine", RULE_LIST), "python", tmp_path / "mine.py")
+    assert capsys.readouterr().err == ""
+    export(student(tmp_path, "mine", RULE_LIST, stress={"worst": 1.2, "of_limit": 4.6}), "python", tmp_path / "mine.py")
+    assert capsys.readouterr().err.startswith("mine is not safe: on an episode a measure is 4.60 times its limit; ")
+
+
 def test_the_rules_stand_in_their_order(tmp_path: Path) -> None:
     text = export(student(tmp_path, "rules", RULE_LIST), "c")[0].read_text()
     places = [text.index(told) for told in ("// 1. if job_is", '"rule 1"', "// 2. else", '"rule 2"', '"rule 4"')]

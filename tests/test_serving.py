@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -513,6 +514,16 @@ def test_a_guard_has_no_say_and_that_is_told(tmp_path: Path) -> None:
     object.__setattr__(guarded, "guard", Guard("fair", {"backlog_s": Bound(10.0, 5.0)}))
     told = client_of(guarded, tmp_path).ask("GET", "/rules").json()
     assert told["guard"].startswith("The guard has no say here: when the backlog is above 10 s, fair schedules")
+
+
+def test_who_serves_rules_that_are_not_safe_is_told(tmp_path: Path) -> None:
+    said: list[str] = []
+    keeper_of(by_list(), tmp_path, said)
+    assert said == []
+    unsafe = replace(by_list(), evidence={"most": 4, "stress": {"worst": 2.5, "episodes": 576}})
+    keeper_of(unsafe, tmp_path, said)
+    (line,) = said
+    assert line.startswith(f"{unsafe.name} is not safe: on its worst episode it takes 2.50 times the baseline's; ")
 
 
 def test_metrics_count_what_was_asked(tmp_path: Path) -> None:

@@ -180,6 +180,12 @@ def told_safe(evidence: Mapping[str, Any]) -> bool:
     return not verdict_in(evidence).strays
 
 
+def told_unsafe(name: str, evidence: Mapping[str, Any]) -> str:
+    """A line for who is about to use a policy that its file tells is not safe; empty for any other."""
+    verdict = verdict_in(evidence)
+    return f"{name} is not safe: {verdict}; do not deploy it (docs/students.md)" if verdict.strays else ""
+
+
 def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str, Any]:
     """What a policy's file tells of it; `share`: of the stress that was run, told where it is not all of it."""
     part = {"share": share} if share < 1 else {}

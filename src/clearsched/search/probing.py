@@ -14,7 +14,7 @@ import numpy as np
 
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode
-from clearsched.search.safety import PART, Check, Verdict, verdict_of
+from clearsched.search.safety import PART, Check, Verdict
 from clearsched.search.trials import Trials
 
 LATEST = 12
@@ -45,7 +45,6 @@ class Probes:
         self._runs, self._baseline, self._episodes = runs, baseline, episodes
         self._whole, self._few = Check(runs, baseline, episodes), Check(runs, baseline, few)
         self._told: list[Check] = []  # of single episodes
-        self._telling: list[Episode] = []  # these
         self._parts: dict[int, Check] = {}  # of the rest of their parts, by where the part begins
 
     def verdict(self, policy: Policy) -> Verdict:
@@ -57,7 +56,6 @@ class Probes:
             single = [Check(self._runs, self._baseline, [episode]) for episode in part]
             place = next(place for place, check in enumerate(single) if not check.is_safe(policy))
             self._told.append(single[place])
-            self._telling.append(part[place])
             self._parts[begin] = Check(self._runs, self._baseline, part[:place] + part[place + 1 :])
         return verdict
 
@@ -68,14 +66,7 @@ class Probes:
 
     def excess(self, policies: Sequence[Policy]) -> np.ndarray:
         """float64[policies]: how far each is beyond the bounds on the episodes that told, summed; 0: on none."""
-        if not self._telling:
-            return np.zeros(len(policies))
-        theirs = self._runs.outcomes([self._baseline], self._telling)[:, 0]
-        own = self._runs.outcomes(policies, self._telling)
-        places = range(len(self._telling))
-        return np.array(
-            [sum(verdict_of(own[:, i, [j]], theirs[:, [j]]).excess for j in places) for i in range(len(policies))]
-        )
+        return np.array([sum(check.verdict(policy).excess for check in self._told) for policy in policies], float)
 
     def keeps(self, policy: Policy, known: int) -> bool:
         """By the latest of the first `known` episodes that told: a hundredth of the whole check."""

@@ -180,7 +180,7 @@ def told_safe(evidence: Mapping[str, Any]) -> bool:
     return not verdict_in(evidence).strays
 
 
-def told_unsafe(name: str, evidence: Mapping[str, Any]) -> str:
+def unsafe_in_words(name: str, evidence: Mapping[str, Any]) -> str:
     """A line for who is about to use a policy that its file tells is not safe; empty for any other."""
     verdict = verdict_in(evidence)
     return f"{name} is not safe: {verdict}; do not deploy it (docs/students.md)" if verdict.strays else ""

@@ -291,7 +291,7 @@ def executor_arrives(state: State, s: int) -> None:
     if stage[s, st.UNSTARTED] == 0:
         back_up(state, j, FRESH)
     else:
-        wait(state, j, FRESH)
+        wait(state, j, FRESH, False)
 
 
 @inlined

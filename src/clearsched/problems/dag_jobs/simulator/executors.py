@@ -61,7 +61,7 @@ def dispatch(state: State) -> None:
             change_pool(state, at, -1)
         if to == NONE:
             if attached != NONE and job[attached, st.TASKS_LEFT] > 0:
-                idle(state, attached, wave)
+                wait(state, attached, wave, scalar[st.HELP_FIRST] == 1)
             else:
                 detach(state, attached)
                 park(state, NONE)
@@ -74,25 +74,16 @@ def dispatch(state: State) -> None:
             start_task(state, to, wave)
         else:
             raise_demand(state, to, 1)
-            wait(state, attached, wave)
+            wait(state, attached, wave, False)
 
 
 @inlined
-def wait(state: State, attached: int, wave: int) -> None:
-    """A blank executor waits in its job; under the correction (§10) it helps itself where that has ready work."""
-    if state.scalar[st.BACK_UP_PARKED] == 1 and state.job[attached, st.READY] > 0:
+def wait(state: State, attached: int, wave: int, helps: bool) -> None:
+    """A blank executor waits in its job; who helps, or all by the correction (§10), starts ready work of it first."""
+    if (helps or state.scalar[st.BACK_UP_PARKED] == 1) and state.job[attached, st.READY] > 0:
         back_up(state, attached, wave)
     else:
         park(state, attached)
-
-
-@inlined
-def idle(state: State, attached: int, wave: int) -> None:
-    """A blank executor that is left idle waits in its job, or by `help_first` (§5) starts ready work of it first."""
-    if state.scalar[st.HELP_FIRST] == 1 and state.job[attached, st.READY] > 0:
-        back_up(state, attached, wave)
-    else:
-        wait(state, attached, wave)
 
 
 @inlined

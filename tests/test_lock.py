@@ -146,12 +146,12 @@ def test_the_safety_check_refuses_it_on_that_stream(
 
 
 def test_the_safety_check_refuses_it_without_that_stream(
-    lock: ModuleType, runs: Trials, lists: tuple[Policy, Policy]
+    lock: ModuleType, instance: DagJobsInstance, runs: Trials, lists: tuple[Policy, Policy]
 ) -> None:
     """Streams of training do not show it; moves that take five times as long do."""
     training, fair = lock.streams(40, seed=7), heuristic("fair")
     assert not judge(runs, [lists[LISTED]], fair, training)[0].strays
     (kind,) = (each for each in stress.STREAMS if each.moves > 1)
-    slow = list(stress.stressed(training, kind))
+    slow = list(stress.stressed(training, kind, instance.profiles.work_ms))
     verdicts = judge(runs, lists, fair, slow)
     assert [verdict.strays for verdict in verdicts] == [True, False]

@@ -488,7 +488,15 @@ def results(files: dict[str, Path], tmp_path: Path) -> Path:
         shutil.copy(files[name], folder / place / f"{name}.parquet")
     inputs = {name: digest_file(files[name]) for name in ("trace", "workloads", "decisions")}
     origin = {"version": "1", "params": {"refine": {"rounds": 2}}, "inputs": inputs, "expert": "capped_srpt"}
-    stress = {"heuristic": "fair", "episodes": 9, "worst": 1.7, "of_limit": 1.25, "end": 1.6, "share": 0.02}
+    stress = {
+        "heuristic": "fair",
+        "episodes": 9,
+        "worst": 1.7,
+        "of_limit": 1.25,
+        "end": 1.6,
+        "hard": 1.8,
+        "share": 0.02,
+    }
     known = replace(policy(LIST), name="rule_list", evidence={"provenance": origin, "stress": stress, "most": 4})
     known.write(folder / "students" / "rule_list.json")
     write_json(folder / "params" / "students.json", {"scenario": "small", "seed": 7})
@@ -517,6 +525,7 @@ def test_a_card_tells_what_a_user_should_know(results: Path) -> None:
         "* On an episode under stress it takes 1.70 times fair's: find out why before it schedules anything.",
         "* On an episode under stress its last job ends after 1.60 times fair's time: find out why before it schedules",
         "* On an episode under stress a measure is 1.25 times its limit: find out why before it schedules anything.",
+        "* On an episode under stress of the hardest kind it takes 1.80 times fair's: find out why before it schedules",
         "* It was checked under 2 % of the stress (workload.stress): do not deploy it.",
         "* No gain over fair is shown by test and intervals of the evaluation (docs/evaluation.md).",
         "* Of the real choices of stage it answers 62 % as its teacher.",

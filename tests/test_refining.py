@@ -288,7 +288,7 @@ def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:
     assert len(found.safety.refused) == len(found.costs)
     lines = safety.in_words(found.safety, "what was distilled")
     assert len(lines) == len(found.costs) + 1 and lines[-1].startswith("none is safe: what was distilled is kept")
-    assert found.policy.evidence["stress"]["worst"] > safety.LIMIT
+    assert found.policy.evidence["stress"]["worst"] > safety.NEAR
 
 
 class Strict:
@@ -318,11 +318,11 @@ def test_what_strays_on_an_episode_that_no_probe_has_is_refined_until_it_does_no
         for each in (student, student_of(LEAST_WORK))
     )
     seed = int(np.argmax(own / best))
-    assert own[seed] > 1.1 * safety.LIMIT * best[seed]
+    assert own[seed] > 1.1 * safety.NEAR * best[seed]
     strict = replace(task, bench=replace(task.bench, baseline=Strict(task, seed)))
     found = refine(strict, student, RefineParams(rounds=2, evaluations=20))
     assert found.safety is not None and not found.safety.verdict.strays and not found.is_in_vain
-    assert found.policy.evidence["stress"]["worst"] <= safety.LIMIT < own[seed] / best[seed]
+    assert found.policy.evidence["stress"]["worst"] <= safety.NEAR < own[seed] / best[seed]
 
 
 @pytest.mark.parametrize(("are_held", "times"), [(True, 2), (False, 1)])
@@ -358,7 +358,7 @@ def test_the_part_on_which_a_policy_strayed_is_asked_of_all_after_it() -> None:
             return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
 
     jct = Measure("jct_s", "s", "mean", "JCT")
-    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)))
+    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)), is_hard=lambda episode: False)
     bad, good, baseline = Told(2.0), Told(1.2), Told(1.0)
     episodes: Any = list(range(40))
     probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), baseline, episodes, episodes[:2])  # type: ignore[arg-type]
@@ -403,7 +403,7 @@ def test_the_episode_that_told_is_asked_first() -> None:
         SimpleNamespace(measures={"jct_s": 1.0}, end_s=1.0, scale_s=1.0) for _ in episodes
     ]
     jct = Measure("jct_s", "s", "mean", "JCT")
-    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)))
+    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)), is_hard=lambda episode: False)
     bad, baseline = SimpleNamespace(name="bad", run=run), SimpleNamespace(name="fair", run=fair)
     episodes: Any = list(range(40))
     probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), baseline, episodes, episodes[:2])  # type: ignore[arg-type]
@@ -520,12 +520,12 @@ def test_how_far_a_policy_is_beyond_its_bounds_on_what_told() -> None:
         return SimpleNamespace(name=f"costly {cost}", run=run)
 
     jct = Measure("jct_s", "s", "mean", "JCT")
-    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)))
+    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)), is_hard=lambda episode: False)
     episodes: Any = list(range(40))
     probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), costly(1.0), episodes, episodes[:2])
     assert probes.excess([costly(3.0)]).tolist() == [0.0]
     assert probes.verdict(costly(3.0)).strays
-    assert probes.excess([costly(3.0), costly(1.4), costly(1.8)]) == pytest.approx([1.0, 0.0, 0.2])
+    assert probes.excess([costly(3.0), costly(1.1), costly(1.8)]) == pytest.approx([1.5, 0.0, 0.5])
 
 
 def test_a_repair_may_put_what_is_rare_first(seen: Choices) -> None:

@@ -100,6 +100,7 @@ def test_weights_find_when_to_wait() -> None:
         lockstep=instance.lockstep,
         stress_share=1.0,
         stressed=lambda episodes: [],
+        is_hard=lambda episode: False,
         parted=list,
     )
     fifo = heuristic_of(DEFERRABLE, "fifo")
@@ -185,7 +186,8 @@ class Fixed:
 
 def trials_of(measure: Measure) -> Trials:
     problem = SimpleNamespace(measures=(measure,))
-    return Trials(SimpleNamespace(problem=problem), measure, ThreadPoolExecutor(2))  # type: ignore[arg-type]
+    instance = SimpleNamespace(problem=problem, is_hard=lambda episode: False)
+    return Trials(instance, measure, ThreadPoolExecutor(2))  # type: ignore[arg-type]
 
 
 def test_who_falls_behind_is_given_up_and_ranks_behind_who_ran_on() -> None:
@@ -224,7 +226,8 @@ class Stalling:
 def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     """The limit is twice as long as jobs stay under the baseline, 10 s: whatever the cost, and in whatever episode."""
     jct, stall = Measure("jct_s", "s", "mean", "JCT"), Measure("stall_s", "s", "stall", "stall", limit=2.0)
-    instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct, stall)))
+    problem = SimpleNamespace(measures=(jct, stall))
+    instance: Any = SimpleNamespace(problem=problem, is_hard=lambda episode: episode == 2.0)
     runs = Trials(instance, jct, ThreadPoolExecutor(2))
     policies: Any = [Stalling(0.5, 21.0, 99.0), Stalling(1.6, 0.0), Stalling(0.5, 20.0), Stalling(0.5, 0.0)]
     baseline: Any = Stalling(1.0, 0.0)
@@ -235,25 +238,39 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     assert (verdicts[2].of_limit, verdicts[2].worst, verdicts[2].end) == (1.0, 0.5, 1.0)
     assert [verdict.episodes for verdict in verdicts] == [21, 16, 21]
     assert evidence(verdicts[2], baseline)["stress"] == {
-        "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0, "cleared": 0.0
+        "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0, "cleared": 0.0, "hard": 0.0
     }  # fmt: skip
     assert evidence(verdicts[2], baseline, 0.02)["stress"]["share"] == 0.02, "less than the whole check is told"
+    for cost, hardest in ((1.3, False), (1.5, False), (1.6, True)):
+        (verdict,) = judge(runs, [Stalling(cost, 0.0)], baseline, [2.0])  # type: ignore[list-item]
+        assert (verdict.worst, verdict.hard, verdict.strays) == (0.0, cost, hardest), (
+            "more is allowed where luck decides"
+        )
 
 
 def test_cost_end_and_measures_are_told_apart() -> None:
     """And each by itself is enough to refuse a policy."""
     for verdict, line in (
-        (Verdict(1.5, 8, 1.0, 1.5), "on its worst episode it takes 1.50 times the baseline's"),
-        (Verdict(1.51, 8), "on its worst episode it takes 1.51 times the baseline's"),
-        (Verdict(1.0, 8, end=1.51), "on an episode its last job ends after 1.51 times the baseline's time"),
+        (Verdict(1.2, 8, 1.0, 1.2, 1.2, 1.5), "on its worst episode it takes 1.20 times the baseline's"),
+        (Verdict(1.21, 8), "on its worst episode it takes 1.21 times the baseline's"),
+        (Verdict(1.0, 8, end=1.21), "on an episode its last job ends after 1.21 times the baseline's time"),
+        (Verdict(1.0, 8, hard=1.51), "on an episode of the hardest kind it takes 1.51 times the baseline's"),
         (Verdict(1.0, 8, cleared=1.6), "on an episode a backlog is cleared after 1.60 times the baseline's time"),
         (Verdict(1.0, 8, 1.01), "on an episode a measure is 1.01 times its limit"),
     ):
         assert str(verdict) == line
-        assert verdict.strays == (verdict != (1.5, 8, 1.0, 1.5, 0.0))
+        assert verdict.strays == (verdict != (1.2, 8, 1.0, 1.2, 1.2, 1.5))
         told = evidence(verdict, heuristic("fair"))
         assert told_safe(told) is not verdict.strays and verdict_in(told) == verdict
-    assert Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0)) == Verdict(1.0, 12, 0.6, 1.1)
+    more = Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0, hard=1.3))
+    assert more == Verdict(1.0, 12, 0.6, 1.1, hard=1.3)
+
+
+def test_a_file_from_before_hard_episodes_were_told_apart_is_held_to_what_they_are_allowed() -> None:
+    """Its worst may have been one of them."""
+    told = {"stress": {"heuristic": "fair", "episodes": 9, "worst": 1.4, "end": 1.1, "of_limit": 0.5}}
+    assert verdict_in(told) == Verdict(0, 9, 0.5, hard=1.4) and told_safe(told)
+    assert not told_safe({"stress": {"worst": 1.6}}) and told_safe({})
 
 
 def test_a_search_in_which_nothing_runs_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

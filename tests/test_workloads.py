@@ -451,6 +451,8 @@ def test_whole_numbers_may_be_written_as_floats(tmp_path: Path) -> None:
 
 # Stress ------------------------------------------------------------------------------------------------------------
 
+WORK_MS = np.array([500.0, 20.0, 700.0])
+
 
 def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
     training = [Workload(np.arange(3), np.array([0, 100, 200]), 2, 10, seed=1)]
@@ -460,11 +462,12 @@ def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
     _, first, *others = stress.kinds_of(training)
     assert first.episodes == stress.SHORT - 1 and tuple(others) == stress.STREAMS[1:]
     part = stress.kinds_of(many, 0.02)
-    assert [kind.episodes for kind in part] == [4, 1, 1, 2, 1, 1, 1, 1]
-    assert [kind.jobs for kind in part] == [20, 20, 20, 20, 20, 20, 40, 40]
-    assert [kind.backlog for kind in part] == [0, 0, 0, 0, 2, 2, 0, 0]
-    for kind in stress.STREAMS:
-        first, again, other = (list(stress.stressed(training, kind, seed)) for seed in (5, 5, 6))
+    assert [kind.episodes for kind in part] == [4, 1, 1, 2, 1, 1, 1, 1, 1]
+    assert [kind.jobs for kind in part] == [20, 20, 20, 20, 20, 20, 20, 40, 40]
+    assert [kind.backlog for kind in part] == [0, 0, 0, 0, 0, 2, 2, 0, 0]
+    assert [kind.swarm for kind in part] == [0, 0, 0, 0, 8, 0, 0, 0, 0]
+    for kind in [each for each in stress.STREAMS if not each.swarm]:
+        first, again, other = (list(stress.stressed(training, kind, WORK_MS, seed)) for seed in (5, 5, 6))
         assert len(first) == kind.episodes
         for one, two in zip(first, again, strict=True):
             np.testing.assert_array_equal(one.arrival_ms, two.arrival_ms)
@@ -477,6 +480,21 @@ def test_stress_streams_have_their_jobs_backlog_and_rate() -> None:
             later = one.arrival_ms[max(kind.backlog, 1) :]
             assert later[-1] / len(later) == pytest.approx(100 / kind.faster, rel=0.3)
         assert (first[0].arrival_ms != first[1].arrival_ms).any() and (first[0].arrival_ms != other[0].arrival_ms).any()
+
+
+def test_a_swarm_is_of_the_smallest_jobs_and_comes_at_once() -> None:
+    """Besides the jobs of the stream without it, with the one after its first quarter."""
+    training = [Workload(np.arange(3), np.array([0, 100, 200]), 2, 10, seed=1)]
+    (kind,) = (each for each in stress.STREAMS if each.swarm)
+    without = kind._replace(swarm=0)
+    for one, plain in zip(*(stress.stressed(training, each, WORK_MS, 5) for each in (kind, without)), strict=True):
+        place = kind.jobs // 4
+        swarm = slice(place, place + kind.swarm)
+        assert set(one.profile[swarm].tolist()) == {int(np.argmin(WORK_MS))}
+        assert (one.arrival_ms[swarm] == plain.arrival_ms[place - 1]).all()
+        np.testing.assert_array_equal(np.delete(one.profile, swarm), plain.profile)
+        np.testing.assert_array_equal(np.delete(one.arrival_ms, swarm), plain.arrival_ms)
+        assert one.seed == plain.seed
 
 
 def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:
@@ -517,11 +535,15 @@ def test_a_giant_among_the_jobs_has_many_times_the_tasks(trace_path: Path, gap_m
         assert giant.work_ms[episode.profile[place]] == pytest.approx(20 * plain.work_ms[of])
         assert outcome.measures["jct_s"] > 0
     assert instance._profiles_of(training) is plain
+    assert all(map(instance.is_hard, episodes)) and not any(map(instance.is_hard, training))
+    draw(trace_path, giant={"tasks": 20.0, "after_job": 1})
+    instance = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
+    assert all(map(instance.is_hard, instance.split("train"))), "a scenario of giants"
 
 
 def test_batches_under_stress_come_together() -> None:
     training = [Workload(np.arange(3), np.zeros(3, np.int64), 2, 10, seed=1)]
-    _, kind = stress.kinds_of(training)
-    made = list(stress.stressed(training, kind))
-    assert len(made) == kind.episodes and all((one.arrival_ms == 0).all() for one in made)
-    assert {len(one.profile) for one in made} == {kind.jobs}
+    for kind in stress.kinds_of(training):
+        made = list(stress.stressed(training, kind, WORK_MS))
+        assert len(made) == kind.episodes and all((one.arrival_ms == 0).all() for one in made)
+        assert {len(one.profile) for one in made} == {kind.jobs + kind.swarm}

@@ -253,6 +253,9 @@ class Instance(Protocol):
         A policy that is chosen must not stray from the baseline on any of them. May be empty.
         """
 
+    def is_hard(self, episode: Episode) -> bool:
+        """Whether luck decides how near a policy is to the baseline in an episode, so that more is allowed there."""
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
 

@@ -11,7 +11,18 @@ from clearsched.reading.material import Material
 from clearsched.reading.verification.verify import beneath, verdicts
 from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import names_of
-from clearsched.search.safety import LIMIT
+from clearsched.search.safety import LIMIT, bounds, verdict_in
+
+FIND_OUT = "find out why before it schedules anything."
+
+STRESSED = {
+    "worst": "it takes {:.2f} times {}'s",
+    "end": "its last job ends after {:.2f} times {}'s time",
+    "cleared": "it clears a backlog after {:.2f} times {}'s time",
+    "of_limit": "a measure is {:.2f} times its limit",
+    "hard": "of the hardest kind it takes {:.2f} times {}'s",
+}
+"""What is told of each number of a verdict that is beyond its bound; the second gap is the baseline."""
 
 
 def weaknesses(material: Material) -> Iterator[str]:
@@ -21,27 +32,13 @@ def weaknesses(material: Material) -> Iterator[str]:
     yield "It knows only jobs and loads like those that it was made from: hold it against the heuristics on others."
     if own is None:
         yield "It was not evaluated: what it costs on test episodes is not known."
-    for where, ratio in (
-        ("a test episode", own["worst_to_baseline"] if own else None),
-        ("an episode under stress", stress.get("worst")),
-    ):
-        if ratio is not None and ratio > LIMIT:
-            yield f"On {where} it takes {ratio:.2f} times {plain}'s: find out why before it schedules anything."
-    if stress.get("end", 0.0) > LIMIT:
-        yield (
-            f"On an episode under stress its last job ends after {stress['end']:.2f} times {plain}'s time: find out "
-            "why before it schedules anything."
-        )
-    if stress.get("cleared", 0.0) > LIMIT:
-        yield (
-            f"On an episode under stress it clears a backlog after {stress['cleared']:.2f} times {plain}'s time: find "
-            "out why before it schedules anything."
-        )
-    if stress.get("of_limit", 0.0) > 1:
-        yield (
-            f"On an episode under stress a measure is {stress['of_limit']:.2f} times its limit: find out why before it "
-            "schedules anything."
-        )
+    if own and (own["worst_to_baseline"] or 0.0) > LIMIT:
+        yield f"On a test episode it takes {own['worst_to_baseline']:.2f} times {plain}'s: {FIND_OUT}"
+    verdict = verdict_in(policy.evidence)
+    for name, bound in bounds().items():
+        found = getattr(verdict, name)
+        if found > bound:
+            yield f"On an episode under stress {STRESSED[name].format(found, plain)}: {FIND_OUT}"
     if "share" in stress:
         yield f"It was checked under {100 * stress['share']:g} % of the stress (workload.stress): do not deploy it."
     side = direction_of(own, material.confidence) if own else 0

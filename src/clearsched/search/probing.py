@@ -21,7 +21,7 @@ LATEST = 12
 """So many of the episodes that told are asked of every candidate of a search."""
 
 
-FIRST, EVERY = 200, 8
+FIRST, EVERY = 200, 4
 """So many episodes of the stress, the first, and of the rest every so many-th, for those who can't be asked all."""
 
 

@@ -21,7 +21,7 @@ from clearsched.problems.problem import Instance
 from clearsched.scorers.guard import Bound, Guard, check_gauges
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
-from clearsched.search.safety import LIMIT, evidence, judge
+from clearsched.search.safety import ALLOWED, evidence, judge
 from clearsched.search.trials import trials
 from clearsched.students.bench import JOINED
 
@@ -134,6 +134,6 @@ def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], Non
     elif verdict.strays:
         raise ClearschedError(
             f"{policy.where}: the guard is refused, nothing was written: with it, {verdict} (the baseline is "
-            f"{baseline.name}); at most {LIMIT:g} times its cost and time, and no measure above its limit, are safe"
+            f"{baseline.name}); {ALLOWED}"
         )
     return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance.stress_share)})

@@ -17,7 +17,7 @@ from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
-from clearsched.search.safety import LIMIT, bounds, evidence, judge
+from clearsched.search.safety import ALLOWED, bounds, evidence, judge
 from clearsched.search.trials import trials
 from clearsched.students.patch_report import report
 from clearsched.students.patch_trial import Compared, compare
@@ -27,6 +27,7 @@ WORSE = {
     "end": "the last job ends after {:.2f} times the baseline's time",
     "cleared": "a backlog is cleared after {:.2f} times its time",
     "of_limit": "a measure is {:.2f} times its limit",
+    "hard": "an episode of the hardest kind takes {:.2f} times the baseline's",
 }
 """What patches made worse on another load, by the number of a verdict."""
 
@@ -136,10 +137,7 @@ def _refusal(where: str, written: str, why: str) -> str:
 
 
 def _why(told: str, baseline: Policy) -> str:
-    return (
-        f"{told} (the baseline is {baseline.name}); at most {LIMIT:g} times its cost and times, and no measure above "
-        "its limit, are safe"
-    )
+    return f"{told} (the baseline is {baseline.name}); {ALLOWED}"
 
 
 @contextmanager

@@ -1,24 +1,49 @@
 """Whether a network strays from a plain heuristic where students and searched policies are asked the same.
 
-No step of a training is refused: a network is judged once it is trained, its file tells what came of it, and the choice
-among training seeds takes one that is safe (`choosing`). It runs outside the compiled loop, so that the whole safety
-check would take minutes: it is asked the first episodes, which are short and hold the giants, and some of the others.
+No step of a training is refused: a network is judged once it is trained. Where it is not safe, one that was the best
+before it is asked, back to the clone; its file tells what came of it, and the choice among training seeds takes one
+that is safe (`choosing`). It runs outside the compiled loop, so that the whole safety check would take minutes: it is
+asked the first episodes, which are short and hold the giants, and some of the others.
 """
 
 from __future__ import annotations
 
-from clearsched.problems.policy import heuristic
+import copy
+import sys
+
+from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Instance
 from clearsched.search.probing import sample
-from clearsched.search.safety import Verdict, verdict_of
+from clearsched.search.safety import Chosen, Verdict, first_safe, hard_ones, verdict_of
 from clearsched.search.trials import table_of
 from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.run import Best, Training
 
 
-def judge(policy: TeacherPolicy, instance: Instance) -> Verdict:
+def judge(policy: Policy, instance: Instance) -> Verdict:
     """The policy next to the problem's baseline, on the validation episodes and on a part of the stress."""
     stressed = instance.stressed(instance.split("train"))
     episodes = [*instance.split("validation"), *sample(stressed)]
     baseline = heuristic(instance.problem, instance.problem.baseline)
     own, theirs = (table_of(instance, instance.objective, each.run(instance, episodes)) for each in (policy, baseline))
-    return verdict_of(own, theirs)
+    return verdict_of(own, theirs, hard_ones(instance, episodes))
+
+
+def settle(training: Training) -> Chosen:
+    """The first of a training's candidates that is safe is what it comes to; the best, where none is.
+
+    A line on stderr tells of each that is not.
+    """
+    instance, candidates = training.instance, training.candidates()
+    chosen = first_safe(lambda policy: judge(policy, instance), [_policy(training, each) for each in candidates])
+    for candidate, verdict in zip(candidates, chosen.verdicts, strict=False):
+        if verdict.strays:
+            print(f"clearsched: teacher: {candidate.at}: not safe: {verdict}", file=sys.stderr)
+    training.settle(candidates[chosen.place])
+    return chosen
+
+
+def _policy(training: Training, candidate: Best) -> TeacherPolicy:
+    network = copy.deepcopy(training.network)
+    network.load_state_dict(candidate.weights)
+    return TeacherPolicy(network.cpu(), training.problem)

@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -30,9 +30,20 @@ from clearsched.teacher.resuming import (
     under,
 )
 
+KEPT = 2
+"""So many networks between the first and the last that were the best once may be asked where the best is not safe."""
+
 
 class Diverged(Exception):
     """Training went wrong; the best so far is kept."""
+
+
+class Best(NamedTuple):
+    """A network that was the best so far, of the same phase as the one that is."""
+
+    weights: dict[str, Tensor]
+    objective: float  # mean on the validation episodes
+    at: str
 
 
 class Training:
@@ -50,6 +61,7 @@ class Training:
         clone: mean objective of the best clone on the validation episodes, None before there is one.
         best: weights of the best validation objective so far.
         best_objective, best_at: that objective, and where it was: a round of cloning, or an iteration.
+        before: what was the best before, the latest last: the first, in improving the clone, and a few others.
         rows: of schema LEARNING_CURVE.
         cpu_s: CPU seconds of all threads from the beginning to each of the rows.
         stopped: why training ended early, or empty.
@@ -65,6 +77,7 @@ class Training:
         self.best: dict[str, Tensor] = {}
         self.best_objective: float | None = None
         self.best_at = ""
+        self.before: list[Best] = []
         self.rows: list[dict[str, Any]] = []
         self.cpu_s: list[float] = []
         self.stopped = ""
@@ -91,6 +104,9 @@ class Training:
         found, _ = mean_objective(TeacherPolicy(self.network, self.problem), self.instance, self.validation)
         self.check("validation objective", found)
         if self.best_objective is None or is_better(self.instance.objective, found, self.best_objective):
+            if self.best_objective is not None:
+                first, later = self.before[:1], self.before[1:]
+                self.before = [*first, *later[-KEPT:], Best(self.best, self.best_objective, self.best_at)]
             self.best, self.best_objective, self.best_at = copy_of(self.network), found, where
         return found
 
@@ -117,7 +133,18 @@ class Training:
     def begin_improving(self) -> None:
         """Cloning is over: what the network is now, softened, is the clone."""
         self.phase, self.clone, self.best = "improve", self.best_objective, copy_of(self.network)
+        self.before = []
         self._improving.begin()
+
+    def candidates(self) -> list[Best]:
+        """The best network, and those that were before it, the latest first."""
+        assert self.best_objective is not None
+        return [Best(self.best, self.best_objective, self.best_at), *reversed(self.before)]
+
+    def settle(self, chosen: Best) -> None:
+        """One of the candidates is what the training comes to."""
+        self.best, self.best_objective, self.best_at = chosen
+        self.network.load_state_dict(chosen.weights)
 
     def check(self, what: str, value: float) -> None:
         """Stop where a number is none.
@@ -194,6 +221,7 @@ class Training:
         self.cpu_s, self._since_s = facts["cpu_s"], self._since_s - facts["spent_s"]
         self.best_objective, self.best_at = facts["best_objective"], facts["best_at"]
         self.best = under("best", tensors)
+        self.before = [Best(under(f"before{place}", tensors), *told) for place, told in enumerate(facts["before"])]
         self.network.load_state_dict(under("network", tensors))
         for name, generator in self._generators.items():
             restore_generator(generator, facts["generators"][name])
@@ -203,6 +231,8 @@ class Training:
     def _snapshot(self) -> Snapshot:
         part = (self._cloning if self.phase == "clone" else self._improving).snapshot()
         tensors = prefixed("network", self.network.state_dict()) | prefixed("best", self.best)
+        for place, each in enumerate(self.before):
+            tensors |= prefixed(f"before{place}", each.weights)
         facts = {
             "phase": self.phase,
             "clone": self.clone,
@@ -211,6 +241,7 @@ class Training:
             "spent_s": self.spent_s(),
             "best_objective": self.best_objective,
             "best_at": self.best_at,
+            "before": [(each.objective, each.at) for each in self.before],
             "generators": {name: state_of(generator) for name, generator in self._generators.items()},
             "part": part.facts,
         }

@@ -1,4 +1,4 @@
-"""The stage `teacher`: clone the best policy known, improve on it, keep what schedules the validation episodes best."""
+"""The stage `teacher`: clone the best policy known, improve on it, keep the best on validation that is safe."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
 from clearsched.teacher.experts import Experts, find_experts
 from clearsched.teacher.imitation import Cloning, demonstrate
-from clearsched.teacher.judging import judge
-from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.judging import settle
 from clearsched.teacher.policy_gradient import Improving, temperature_for
 from clearsched.teacher.progress import Watch, watching
 from clearsched.teacher.resuming import Checkpoints
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 STREAM = 4
 """Position of the teacher among the consumers of the seed; the splits of the workloads have 0 to 2."""
 
-CHECKPOINT = 2
+CHECKPOINT = 3
 """Grows when other things are put away than before."""
 
 OUTSIDE = {"seeds", "device", "checkpoint_s", "live"}
@@ -86,8 +85,7 @@ def train(
     checkpoints = Checkpoints(out_dir, digest, params.teacher.checkpoint_s)
     with one_thread():
         training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live")
-    training.network.load_state_dict(training.best)
-    verdict = judge(TeacherPolicy(training.network.cpu(), problem), instance)
+    chosen = settle(training)
     baseline = heuristic(problem, problem.baseline)
     facts = {
         "seed": params.seed,
@@ -100,11 +98,12 @@ def train(
         },
         "validation": training.validation_facts(),
         "stopped": training.stopped or None,
-        **evidence(verdict, baseline, instance.stress_share),
+        "refused": [str(verdict) for verdict in chosen.refused],
+        **evidence(chosen.verdict, baseline, instance.stress_share),
         "provenance": origin,
     }
     sizes = params.teacher.network.model_dump()
-    save_checkpoint(out_dir / "teacher.safetensors", training.network, problem, sizes, facts)
+    save_checkpoint(out_dir / "teacher.safetensors", training.network.cpu(), problem, sizes, facts)
     measure = instance.objective
     curve = pa.Table.from_pylist(training.rows, schema=LEARNING_CURVE)
     about = {"measure": measure.name, "label": measure.label, "short": measure.short, "unit": measure.unit}

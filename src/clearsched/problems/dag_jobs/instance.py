@@ -101,13 +101,20 @@ class DagJobsInstance:
         return 1.0 if self.drawn is None else float(self._settings.get("stress", 1.0))
 
     def stressed(self, episodes: Sequence[Workload]) -> list[Workload]:
-        """Giants, long streams, overload and a backlog to clear; batches that come together."""
+        """Giants, swarms, long streams, overload and a backlog to clear; batches that come together."""
         kinds = stress.kinds_of(episodes, self.stress_share)
         return [made for kind in kinds for made in self.stressed_by(kind, episodes)]
 
+    def is_hard(self, episode: Workload) -> bool:
+        """Whether it has a giant, which keeps the executors that it has until its stage has no task left.
+
+        So it does under the baseline: whoever meets it in a quiet hour pays, and that is nobody's merit.
+        """
+        return self._is_with_giant(episode) or (self.drawn is not None and "giant" in self._settings)
+
     def stressed_by(self, kind: stress.Stress, episodes: Sequence[Workload], seed: int = 0) -> list[Workload]:
         """The episodes of one kind of stress."""
-        return list(stress.stressed(episodes, kind, seed, self.profiles.trace.num_profiles))
+        return list(stress.stressed(episodes, kind, self.profiles.work_ms, seed))
 
     def describe(self, split: str, episodes: Sequence[Workload]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
@@ -138,9 +145,10 @@ class DagJobsInstance:
 
     def _profiles_of(self, episodes: Sequence[Workload]) -> Profiles:
         """Those that the episodes are of: with giants where one has such."""
-        first_giant = self.profiles.trace.num_profiles
-        giants = any(_most(episode.profile) >= first_giant for episode in episodes)
-        return self._profiles_and_giants if giants else self.profiles
+        return self._profiles_and_giants if any(map(self._is_with_giant, episodes)) else self.profiles
+
+    def _is_with_giant(self, episode: Workload) -> bool:
+        return _most(episode.profile) >= self.profiles.trace.num_profiles
 
     @property
     def _settings(self) -> Mapping[str, Any]:

@@ -124,6 +124,10 @@ class DeferrableJobs:
         """None: what an episode's own capacity cannot hold is late under every policy."""
         return []
 
+    def is_hard(self, episode: Episode) -> bool:
+        """None is."""
+        return False
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 150 jobs on what on-demand work leaves of 35 cores"."""
         jobs = sorted({episode.num_jobs for episode in episodes})

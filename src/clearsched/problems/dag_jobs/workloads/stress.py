@@ -1,4 +1,4 @@
-"""Episodes that show what short ones hide: giants, long streams, overload, a backlog to clear; batches that are large.
+"""Episodes that show what short ones hide: giants, swarms, long streams, overload, a backlog to clear; large batches.
 
 A policy that locks the cluster, starves a job or falls behind may look well on a stream of 40 jobs. Jobs are those of
 the episodes given, drawn with replacement; they arrive at random (Poisson) with the mean gap of these episodes.
@@ -32,12 +32,14 @@ class Stress(NamedTuple):
     episodes: int
     moves: float = 1.0  # time that an executor takes to change jobs, next to that of the episodes
     giant: bool = False  # whether a job of the first half is one
+    swarm: int = 0  # tiny jobs that come besides, with the one after the first quarter
 
 
 STREAMS = (
     Stress("200 jobs", 200, 1.0, 0, 20),
     Stress("200 jobs, 40 % faster", 200, 1.4, 0, 8),
     Stress("200 jobs, 40 % slower, moves 5 times as long", 200, 0.6, 0, 100, 5.0),
+    Stress("200 jobs and 400 tiny ones that come at once", 200, 1.0, 0, 8, swarm=400),
     Stress("400 jobs, 100 of them at once", 400, 1.0, 100, 4),
     Stress("400 jobs, 100 of them at once, 10 % faster", 400, 1.1, 100, 4),
     Stress("2,000 jobs", 2_000, 1.0, 0, 10),
@@ -54,8 +56,12 @@ FEWEST = 20
 BATCHES = (
     Stress("20 jobs at once, a giant among them", 20, 1.0, 20, 200, giant=True),
     Stress("100 jobs at once", 100, 1.0, 100, 8),
+    Stress("100 jobs and 200 tiny ones at once", 100, 1.0, 100, 8, swarm=200),
 )
 """Where all jobs arrive at once."""
+
+TINY = 0.1
+"""Share of the jobs of which those of a swarm are: the smallest by their tasks' work."""
 
 GIANT = Stress("40 jobs, a giant among them", 40, 1.0, 0, 200, giant=True)
 """Before the streams. A policy that lets a job keep its executors may let a giant keep all of them."""
@@ -73,15 +79,18 @@ def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, 
 def _part(kind: Stress, share: float) -> Stress:
     """The kind with a share of its episodes, at least one, and of the jobs of each, at least `FEWEST` of them."""
     jobs = max(math.ceil(share * kind.jobs), min(FEWEST, kind.jobs))
-    return kind._replace(episodes=math.ceil(share * kind.episodes), jobs=jobs, backlog=math.ceil(share * kind.backlog))
+    backlog, swarm = math.ceil(share * kind.backlog), math.ceil(share * kind.swarm)
+    return kind._replace(episodes=math.ceil(share * kind.episodes), jobs=jobs, backlog=backlog, swarm=swarm)
 
 
-def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0, first_giant: int = 0) -> Iterator[Workload]:
+def stressed(episodes: Sequence[Workload], kind: Stress, work_ms: np.ndarray, seed: int = 0) -> Iterator[Workload]:
     """Episodes of a kind: the same for the same episodes and seed.
 
-    `first_giant`: the profile that is the giant of profile 0; the giants of the others follow.
+    `work_ms`: float64[profiles], of all tasks; the profiles after these are their giants.
     """
     profiles = np.concatenate([episode.profile for episode in episodes])
+    by_work = profiles[np.argsort(work_ms[profiles], kind="stable")]
+    tiny = by_work[: math.ceil(TINY * len(by_work))]
     gap_ms = float(np.mean([mean_gap_ms(episode) for episode in episodes]))
     together = max(kind.backlog, 1)
     like = replace(episodes[0], moving_delay_ms=round(kind.moves * episodes[0].moving_delay_ms))
@@ -91,5 +100,9 @@ def stressed(episodes: Sequence[Workload], kind: Stress, seed: int = 0, first_gi
         arrivals = np.concatenate([np.zeros(together - 1, np.int64), later_ms])
         profile = generator.choice(profiles, kind.jobs)
         if kind.giant:
-            profile[generator.integers(-(-kind.jobs // 2))] += first_giant
+            profile[generator.integers(-(-kind.jobs // 2))] += len(work_ms)
+        if kind.swarm:
+            place = max(kind.jobs // 4, 1)
+            profile = np.insert(profile, place, generator.spawn(1)[0].choice(tiny, kind.swarm))
+            arrivals = np.insert(arrivals, place, np.full(kind.swarm, arrivals[place - 1]))
         yield replace(like, profile=profile, arrival_ms=arrivals, seed=int(generator.integers(2**63)))

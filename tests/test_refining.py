@@ -430,6 +430,44 @@ def test_a_step_is_made_again_with_what_the_whole_check_told(seen: Choices) -> N
         assert steps._until_safe(lambda: [bad]) == [bad]
 
 
+@pytest.mark.parametrize(
+    ("rounds", "repairs", "last"),
+    [
+        ({"bad": "good"}, {"bad": "middling"}, "good"),  # what is refined is safe by itself, and cheaper
+        ({"bad": "middling"}, {"bad": "good"}, "good"),  # the repair is
+        ({"bad": "worse", "worse": "worst"}, {"bad": "middling", "worst": "good"}, "good"),  # refined, then repaired
+        ({"bad": "good"}, {}, "good"),
+        ({}, {"bad": "middling"}, "middling"),
+        ({}, {}, ""),  # neither
+    ],
+)
+def test_an_unsafe_student_is_repaired_at_once_and_refined_first(
+    seen: Choices, monkeypatch: pytest.MonkeyPatch, rounds: dict[str, str], repairs: dict[str, str], last: str
+) -> None:
+    """The better one of two ways is the last; a round that ends safely ends the second one."""
+    task, safe = task_of(seen), {"good": 1.0, "middling": 2.0}
+    named = {name: replace(student_of(LEAST_WORK), name=name) for name in ("bad", "worse", "worst", *safe)}
+    probes: Any = SimpleNamespace(verdict=lambda policy: SimpleNamespace(strays=policy.name not in safe), known=0)
+    runs: Any = SimpleNamespace(
+        cost=lambda policies, episodes: np.array([[safe[each.name]] * len(episodes) for each in policies]).reshape(
+            len(policies), len(episodes)
+        )
+    )
+    steps = Steps(task, RefineParams(rounds=6), runs, task.bench.train, task.bench.validation, probes)
+    held: list[bool] = []
+
+    def tidied_round(student: ScoredPolicy, number: int) -> list[ScoredPolicy]:
+        held.append(steps.are_held)
+        return [named[rounds[student.name]]] if student.name in rounds else []
+
+    monkeypatch.setattr(steps, "_tidied_round", tidied_round)
+    monkeypatch.setattr(steps, "_repaired", lambda each: [named[repairs[each.name]]] if each.name in repairs else [])
+    found = steps._made_safe(named["bad"])
+    assert [each.name for each in found][-1:] == ([last] if last else [])
+    assert len(found) == len({*rounds.values(), *repairs.values()} & {*safe}), "the other one may be chosen at last"
+    assert not any(held) and steps.are_held and len(held) == (1 if {*rounds.values()} & {*safe} else 2)
+
+
 def test_a_search_keeps_to_what_it_is_held_to(seen: Choices) -> None:
     """What strays counts as given up: no such candidate comes to the end."""
     task = task_of(seen)

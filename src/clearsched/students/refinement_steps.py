@@ -33,6 +33,9 @@ WORTH = 0.0002
 AGAIN = 8
 """So often a step is made at most; what is never safe is not taken."""
 
+FREE = 2
+"""So many rounds, at most, an unsafe student is refined without regard to safety: what is better may be safe too."""
+
 STUCK = 3
 """So many structures get their numbers where none is better as it stands."""
 
@@ -52,9 +55,8 @@ COMPARED = 1 / 4
 class Steps:
     """What becomes of a student, step by step.
 
-    A step to what is not safe is not taken: what follows from it seldom is. A student that is not safe itself is
-    repaired first, at the least cost, by one change or by several; where that fails nothing is lost by refining it
-    as it is.
+    A step to what is not safe is not taken: what follows from it seldom is. A student that is not safe itself goes two
+    ways first, of which the better one goes on; where both fail nothing is lost by refining it as it is.
 
     Attributes:
         spent: how many variants with other numbers were tried.
@@ -87,9 +89,9 @@ class Steps:
         """The student and what each step made of it."""
         found = [student]
         if self._settings.rounds and self._strays(student):
-            repairs = self._until_safe(partial(self._repaired, student))
-            self.are_held = bool(repairs)
-            found += repairs or []
+            safe = self._made_safe(student)
+            self.are_held = bool(safe)
+            found += safe
         for number in range(self._settings.rounds):
             self._known = self._probes.known if self._probes is not None else 0
             steps = self._until_safe(partial(self._tidied_round, found[-1], number))
@@ -97,6 +99,30 @@ class Steps:
                 break
             found += steps
         return found
+
+    def _made_safe(self, student: ScoredPolicy) -> list[ScoredPolicy]:
+        """What is safe next to an unsafe student, the best last: repaired at once, and refined first; or nothing.
+
+        A repair, by one change or by several, may end where every further step is unsafe: nobody looked where it led.
+        """
+        refined = self._freely(student)
+        found = [] if refined is student else [refined] if not self._strays(refined) else self._repairs(refined)
+        safe = [*self._repairs(student), *found]
+        costs = self._runs.cost(safe, [*self._train, *self._choosing]).mean(axis=1)
+        return [safe[place] for place in np.argsort(-costs, kind="stable").tolist()]
+
+    def _freely(self, student: ScoredPolicy) -> ScoredPolicy:
+        """What a few rounds make of an unsafe student, until one ends with a safe one; nothing else is held to be."""
+        self.are_held = False
+        for number in range(min(FREE, self._settings.rounds)):
+            student = [student, *(self._tidied_round(student, number) or [])][-1]
+            if not self._strays(student):
+                break
+        self.are_held = True
+        return student
+
+    def _repairs(self, student: ScoredPolicy) -> list[ScoredPolicy]:
+        return self._until_safe(partial(self._repaired, student)) or []
 
     def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:
         """What comes of a step, made again where the whole check finds what the short one let pass.

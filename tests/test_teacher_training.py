@@ -327,7 +327,7 @@ def test_what_was_the_best_before_is_kept_where_the_best_strays(
         ("killed", [strays, safe], "iteration 3"),
     ):
         left = iter(told)
-        monkeypatch.setattr(judging, "judge", lambda *_, left=left: next(left))
+        monkeypatch.setattr(judging, "judge_of", lambda instance, left=left: lambda policy: next(left))
         if name == "killed":
             with monkeypatch.context() as kill:
                 killed_after(7, kill)

@@ -11,18 +11,9 @@ from clearsched.reading.material import Material
 from clearsched.reading.verification.verify import beneath, verdicts
 from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import names_of
-from clearsched.search.safety import LIMIT, bounds, verdict_in
+from clearsched.search.safety import LIMIT, verdict_in
 
 FIND_OUT = "find out why before it schedules anything."
-
-STRESSED = {
-    "worst": "it takes {:.2f} times {}'s",
-    "end": "its last job ends after {:.2f} times {}'s time",
-    "cleared": "it clears a backlog after {:.2f} times {}'s time",
-    "of_limit": "a measure is {:.2f} times its limit",
-    "hard": "of the hardest kind it takes {:.2f} times {}'s",
-}
-"""What is told of each number of a verdict that is beyond its bound; the second gap is the baseline."""
 
 
 def weaknesses(material: Material) -> Iterator[str]:
@@ -35,10 +26,8 @@ def weaknesses(material: Material) -> Iterator[str]:
     if own and (own["worst_to_baseline"] or 0.0) > LIMIT:
         yield f"On a test episode it takes {own['worst_to_baseline']:.2f} times {plain}'s: {FIND_OUT}"
     verdict = verdict_in(policy.evidence)
-    for name, bound in bounds().items():
-        found = getattr(verdict, name)
-        if found > bound:
-            yield f"On an episode under stress {STRESSED[name].format(found, plain)}: {FIND_OUT}"
+    for name in verdict.beyond:
+        yield f"Under stress, {verdict.told(name, plain)}: {FIND_OUT}"
     if "share" in stress:
         yield f"It was checked under {100 * stress['share']:g} % of the stress (workload.stress): do not deploy it."
     side = direction_of(own, material.confidence) if own else 0

@@ -37,13 +37,13 @@ ALLOWED = (
 """What is told where a policy is refused."""
 
 TOLD = {
-    "worst": "on its worst episode it takes {:.2f} times the baseline's",
-    "end": "on an episode its last job ends after {:.2f} times the baseline's time",
-    "cleared": "on an episode a backlog is cleared after {:.2f} times the baseline's time",
+    "worst": "on its worst episode it takes {:.2f} times {}'s",
+    "end": "on an episode its last job ends after {:.2f} times {}'s time",
+    "cleared": "on an episode a backlog is cleared after {:.2f} times {}'s time",
     "of_limit": "on an episode a measure is {:.2f} times its limit",
-    "hard": "on an episode of the hardest kind it takes {:.2f} times the baseline's",
+    "hard": "on an episode of the hardest kind it takes {:.2f} times {}'s",
 }
-"""What is told of each number of a verdict that is beyond its bound."""
+"""What is told of each number of a verdict that is beyond its bound; the second gap is the baseline."""
 
 PART = 16
 """Episodes that are run before the next ones are: who strays on short ones may take for ever on long ones."""
@@ -65,9 +65,14 @@ class Verdict(NamedTuple):
     hard: float = 0.0  # the most of these three on an episode that is hard
 
     @property
+    def beyond(self) -> list[str]:
+        """The names of its numbers that are beyond their bounds."""
+        return [name for name, bound in bounds().items() if not getattr(self, name) <= bound]
+
+    @property
     def strays(self) -> bool:
         """Whether it must not be used."""
-        return not all(getattr(self, name) <= bound for name, bound in bounds().items())
+        return bool(self.beyond)
 
     @property
     def excess(self) -> float:
@@ -76,8 +81,11 @@ class Verdict(NamedTuple):
 
     def __str__(self) -> str:
         """For example "on its worst episode it takes 18.84 times the baseline's"."""
-        name = next((name for name, bound in bounds().items() if not getattr(self, name) <= bound), "worst")
-        return TOLD[name].format(getattr(self, name))
+        return self.told((*self.beyond, "worst")[0])
+
+    def told(self, name: str, baseline: str = "the baseline") -> str:
+        """One of its numbers in words."""
+        return TOLD[name].format(getattr(self, name), baseline)
 
     def with_more(self, other: Verdict) -> Verdict:
         """On the episodes of both."""
@@ -134,17 +142,16 @@ class Check:
     def __init__(self, runs: Trials, baseline: Policy, episodes: Sequence[Episode]) -> None:
         self._runs, self._baseline = runs, baseline
         self._parts = [episodes[begin : begin + PART] for begin in range(0, len(episodes), PART)]
-        self._theirs: list[np.ndarray] = []
+        self._theirs: list[tuple[np.ndarray, np.ndarray]] = []  # of each part: its table, and which ones are hard
 
     def verdict(self, policy: Policy) -> Verdict:
         """On all episodes, or up to the part in which it strays."""
         verdict = Verdict(0.0, 0)
         for place, part in enumerate(self._parts):
             if place == len(self._theirs):
-                self._theirs.append(self._runs.outcomes([self._baseline], part)[:, 0])
-            own = self._runs.outcomes([policy], part)[:, 0]
-            told = verdict_of(own, self._theirs[place], hard_ones(self._runs.instance, part))
-            verdict = verdict.with_more(told)
+                theirs = self._runs.outcomes([self._baseline], part)[:, 0]
+                self._theirs.append((theirs, hard_ones(self._runs.instance, part)))
+            verdict = verdict.with_more(verdict_of(self._runs.outcomes([policy], part)[:, 0], *self._theirs[place]))
             if verdict.strays:
                 break
         return verdict

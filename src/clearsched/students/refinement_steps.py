@@ -106,8 +106,11 @@ class Steps:
         A repair, by one change or by several, may end where every further step is unsafe: nobody looked where it led.
         """
         refined = self._freely(student)
-        found = [] if refined is student else [refined] if not self._strays(refined) else self._repairs(refined)
-        safe = [*self._repairs(student), *found]
+        safe = self._repairs(student)
+        if not self._strays(refined):
+            safe = [*safe, refined]
+        elif refined is not student:
+            safe = [*safe, *self._repairs(refined)]
         costs = self._runs.cost(safe, [*self._train, *self._choosing]).mean(axis=1)
         return [safe[place] for place in np.argsort(-costs, kind="stable").tolist()]
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable
+
+import numpy as np
 
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Instance
@@ -20,22 +23,25 @@ from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.run import Best, Training
 
 
-def judge(policy: Policy, instance: Instance) -> Verdict:
-    """The policy next to the problem's baseline, on the validation episodes and on a part of the stress."""
-    stressed = instance.stressed(instance.split("train"))
-    episodes = [*instance.split("validation"), *sample(stressed)]
-    baseline = heuristic(instance.problem, instance.problem.baseline)
-    own, theirs = (table_of(instance, instance.objective, each.run(instance, episodes)) for each in (policy, baseline))
-    return verdict_of(own, theirs, hard_ones(instance, episodes))
+def judge_of(instance: Instance) -> Callable[[Policy], Verdict]:
+    """What holds policies next to the problem's baseline, on the validation episodes and on a part of the stress."""
+    episodes = [*instance.split("validation"), *sample(instance.stressed(instance.split("train")))]
+    hard, baseline = hard_ones(instance, episodes), heuristic(instance.problem, instance.problem.baseline)
+
+    def table(policy: Policy) -> np.ndarray:
+        return table_of(instance, instance.objective, policy.run(instance, episodes))
+
+    theirs = table(baseline)
+    return lambda policy: verdict_of(table(policy), theirs, hard)
 
 
 def settle(training: Training) -> Chosen:
-    """The first of a training's candidates that is safe is what it comes to; the best, where none is.
+    """A training comes to the latest of its best networks that is safe, or to the best where none is.
 
     A line on stderr tells of each that is not.
     """
-    instance, candidates = training.instance, training.candidates()
-    chosen = first_safe(lambda policy: judge(policy, instance), [_policy(training, each) for each in candidates])
+    candidates = training.bests[::-1]
+    chosen = first_safe(judge_of(training.instance), [_policy(training, each) for each in candidates])
     for candidate, verdict in zip(candidates, chosen.verdicts, strict=False):
         if verdict.strays:
             print(f"clearsched: teacher: {candidate.at}: not safe: {verdict}", file=sys.stderr)

@@ -30,7 +30,7 @@ from clearsched.teacher.resuming import (
     under,
 )
 
-KEPT = 2
+KEPT = 3
 """So many networks between the first and the last that were the best once may be asked where the best is not safe."""
 
 
@@ -39,11 +39,11 @@ class Diverged(Exception):
 
 
 class Best(NamedTuple):
-    """A network that was the best so far, of the same phase as the one that is."""
+    """A network that was the best on the validation episodes as it was validated."""
 
     weights: dict[str, Tensor]
-    objective: float  # mean on the validation episodes
-    at: str
+    objective: float  # mean on these episodes, in the unit of the objective
+    at: str  # a round of cloning, or an iteration
 
 
 class Training:
@@ -59,9 +59,8 @@ class Training:
         scale_s: how long a job stays under the cloned policy, s: the unit of the horizon.
         phase: clone or improve.
         clone: mean objective of the best clone on the validation episodes, None before there is one.
-        best: weights of the best validation objective so far.
-        best_objective, best_at: that objective, and where it was: a round of cloning, or an iteration.
-        before: what was the best before, the latest last: the first, in improving the clone, and a few others.
+        bests: the best so far last, before it a few that were it in the same phase, and first of all, in improving,
+            the clone.
         rows: of schema LEARNING_CURVE.
         cpu_s: CPU seconds of all threads from the beginning to each of the rows.
         stopped: why training ended early, or empty.
@@ -74,10 +73,7 @@ class Training:
         self.heuristic, _ = mean_objective(experts.heuristic, instance, validation)
         self.phase = "clone"
         self.clone: float | None = None
-        self.best: dict[str, Tensor] = {}
-        self.best_objective: float | None = None
-        self.best_at = ""
-        self.before: list[Best] = []
+        self.bests: list[Best] = []
         self.rows: list[dict[str, Any]] = []
         self.cpu_s: list[float] = []
         self.stopped = ""
@@ -87,6 +83,21 @@ class Training:
     def problem(self) -> Problem:
         """What is scheduled."""
         return self.instance.problem
+
+    @property
+    def best(self) -> dict[str, Tensor]:
+        """The weights of the best so far."""
+        return self.bests[-1].weights
+
+    @property
+    def best_objective(self) -> float | None:
+        """What it comes to on the validation episodes; None before there is one."""
+        return self.bests[-1].objective if self.bests else None
+
+    @property
+    def best_at(self) -> str:
+        """Where it was; empty before there is one."""
+        return self.bests[-1].at if self.bests else ""
 
     def parts(
         self,
@@ -104,10 +115,8 @@ class Training:
         found, _ = mean_objective(TeacherPolicy(self.network, self.problem), self.instance, self.validation)
         self.check("validation objective", found)
         if self.best_objective is None or is_better(self.instance.objective, found, self.best_objective):
-            if self.best_objective is not None:
-                first, later = self.before[:1], self.before[1:]
-                self.before = [*first, *later[-KEPT:], Best(self.best, self.best_objective, self.best_at)]
-            self.best, self.best_objective, self.best_at = copy_of(self.network), found, where
+            first, later = self.bests[:1], self.bests[1:]
+            self.bests = [*first, *later[-KEPT:], Best(copy_of(self.network), found, where)]
         return found
 
     def validate_average(self, where: str) -> float:
@@ -132,18 +141,13 @@ class Training:
 
     def begin_improving(self) -> None:
         """Cloning is over: what the network is now, softened, is the clone."""
-        self.phase, self.clone, self.best = "improve", self.best_objective, copy_of(self.network)
-        self.before = []
+        self.phase, self.clone = "improve", self.best_objective
+        self.bests = [self.bests[-1]._replace(weights=copy_of(self.network))]
         self._improving.begin()
 
-    def candidates(self) -> list[Best]:
-        """The best network, and those that were before it, the latest first."""
-        assert self.best_objective is not None
-        return [Best(self.best, self.best_objective, self.best_at), *reversed(self.before)]
-
     def settle(self, chosen: Best) -> None:
-        """One of the candidates is what the training comes to."""
-        self.best, self.best_objective, self.best_at = chosen
+        """One of the best is what the training comes to."""
+        self.bests = [chosen]
         self.network.load_state_dict(chosen.weights)
 
     def check(self, what: str, value: float) -> None:
@@ -219,9 +223,7 @@ class Training:
         tensors, facts = found.tensors, found.facts
         self.phase, self.clone, self.rows = facts["phase"], facts["clone"], facts["rows"]
         self.cpu_s, self._since_s = facts["cpu_s"], self._since_s - facts["spent_s"]
-        self.best_objective, self.best_at = facts["best_objective"], facts["best_at"]
-        self.best = under("best", tensors)
-        self.before = [Best(under(f"before{place}", tensors), *told) for place, told in enumerate(facts["before"])]
+        self.bests = [Best(under(f"best{place}", tensors), *told) for place, told in enumerate(facts["bests"])]
         self.network.load_state_dict(under("network", tensors))
         for name, generator in self._generators.items():
             restore_generator(generator, facts["generators"][name])
@@ -230,18 +232,16 @@ class Training:
 
     def _snapshot(self) -> Snapshot:
         part = (self._cloning if self.phase == "clone" else self._improving).snapshot()
-        tensors = prefixed("network", self.network.state_dict()) | prefixed("best", self.best)
-        for place, each in enumerate(self.before):
-            tensors |= prefixed(f"before{place}", each.weights)
+        tensors = prefixed("network", self.network.state_dict())
+        for place, each in enumerate(self.bests):
+            tensors |= prefixed(f"best{place}", each.weights)
         facts = {
             "phase": self.phase,
             "clone": self.clone,
             "rows": self.rows,
             "cpu_s": self.cpu_s,
             "spent_s": self.spent_s(),
-            "best_objective": self.best_objective,
-            "best_at": self.best_at,
-            "before": [(each.objective, each.at) for each in self.before],
+            "bests": [(each.objective, each.at) for each in self.bests],
             "generators": {name: state_of(generator) for name, generator in self._generators.items()},
             "part": part.facts,
         }

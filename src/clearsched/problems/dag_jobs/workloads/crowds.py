@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from clearsched.problems.dag_jobs.settings.workload import SurgeParams, SwarmParams
@@ -32,15 +34,23 @@ def with_swarm(draw: Draw, swarm: SwarmParams, pool: Pool, known: Survey) -> Dra
     """
     if not swarm.jobs:
         return draw
-    profiles = np.concatenate(pool.profiles)
-    ordered = profiles[np.argsort(known.executor_ms[profiles], kind="stable")]
-    tiny = ordered[: int(np.ceil(swarm.smallest * len(ordered)))]
+    tiny = smallest(np.concatenate(pool.profiles), known.executor_ms, swarm.smallest)
 
     def draw_swarm(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         profile, arrival_ms = draw(generator)
         place = min(swarm.after_job, len(profile))  # a replay may have fewer jobs than it was asked for
-        more = generator.spawn(1)[0].choice(tiny, swarm.jobs)
-        together = np.full(swarm.jobs, arrival_ms[place - 1])
-        return np.insert(profile, place, more), np.insert(arrival_ms, place, together)
+        return joined(profile, arrival_ms, place, generator.spawn(1)[0].choice(tiny, swarm.jobs))
 
     return draw_swarm
+
+
+def smallest(profiles: np.ndarray, work_ms: np.ndarray, share: float) -> np.ndarray:
+    """The share of the jobs, int[n] profiles, that have the least work; float64[profiles], of each that there is."""
+    ordered = profiles[np.argsort(work_ms[profiles], kind="stable")]
+    return ordered[: math.ceil(share * len(ordered))]
+
+
+def joined(profile: np.ndarray, arrival_ms: np.ndarray, place: int, swarm: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Profiles and arrivals, int[jobs] each, with a swarm, int[n] profiles, that comes with the job before `place`."""
+    together = np.full(len(swarm), arrival_ms[place - 1])
+    return np.insert(profile, place, swarm), np.insert(arrival_ms, place, together)

@@ -19,6 +19,7 @@ import numpy as np
 
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.workloads.arrivals import poisson
+from clearsched.problems.dag_jobs.workloads.crowds import joined, smallest
 from clearsched.problems.dag_jobs.workloads.streams import are_streams, mean_gap_ms
 
 
@@ -89,8 +90,7 @@ def stressed(episodes: Sequence[Workload], kind: Stress, work_ms: np.ndarray, se
     `work_ms`: float64[profiles], of all tasks; the profiles after these are their giants.
     """
     profiles = np.concatenate([episode.profile for episode in episodes])
-    by_work = profiles[np.argsort(work_ms[profiles], kind="stable")]
-    tiny = by_work[: math.ceil(TINY * len(by_work))]
+    tiny = smallest(profiles, work_ms, TINY)
     gap_ms = float(np.mean([mean_gap_ms(episode) for episode in episodes]))
     together = max(kind.backlog, 1)
     like = replace(episodes[0], moving_delay_ms=round(kind.moves * episodes[0].moving_delay_ms))
@@ -102,7 +102,6 @@ def stressed(episodes: Sequence[Workload], kind: Stress, work_ms: np.ndarray, se
         if kind.giant:
             profile[generator.integers(-(-kind.jobs // 2))] += len(work_ms)
         if kind.swarm:
-            place = max(kind.jobs // 4, 1)
-            profile = np.insert(profile, place, generator.spawn(1)[0].choice(tiny, kind.swarm))
-            arrivals = np.insert(arrivals, place, np.full(kind.swarm, arrivals[place - 1]))
+            swarm = generator.spawn(1)[0].choice(tiny, kind.swarm)
+            profile, arrivals = joined(profile, arrivals, max(kind.jobs // 4, 1), swarm)
         yield replace(like, profile=profile, arrival_ms=arrivals, seed=int(generator.integers(2**63)))

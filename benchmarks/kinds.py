@@ -2,11 +2,12 @@
 
     python benchmarks/kinds.py RESULTS [--kinds pruned_tree figs] [--rounds 0] [--json]
 
-RESULTS is a scenario's folder (results/default) with `traces/` and `decisions/`. Settings are the defaults, without
-DAgger. Told are, of the logged held-out decisions that are not trivial, the share in which the student answers as the
-teacher, in the same group, and that on real choices; the numbers and conditions that a person must read; the mean of
-the objective on the test episodes as distilled and, with `--rounds`, refined, and the worst episode relative to the
-baseline's. No wall-clock decides anything; seconds are told.
+RESULTS is a scenario's folder (results/default) with `traces/`, `teacher/` and `decisions/`. Settings are the defaults,
+without DAgger. Told are, of the logged held-out decisions that are not trivial, the share in which the student answers
+as the teacher, in the same group, and that on real choices; the numbers and conditions that a person must read; the
+mean of the objective on the test episodes as distilled and, with `--rounds`, refined, each with its paired difference
+to the teacher in % of the teacher's mean and the 95 % interval of that over episodes; and the worst episode relative
+to the baseline's. No wall-clock decides anything; seconds are told.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from clearsched.decisions.parts import WHOLE
 from clearsched.decisions.reader import read_choices, read_metadata
 from clearsched.evaluation.fidelity import rank_rows
+from clearsched.evaluation.statistics import generator, paired_difference
 from clearsched.params import defaults
 from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
@@ -33,8 +35,21 @@ from clearsched.students.fitting import TRIAL_EPISODES
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.refining import refine
 from clearsched.students.task import Task
+from clearsched.teacher import load_policy
 
-COLUMNS = ("kind", "top1", "same group", "real", "to read", "cost", "refined", "worst to baseline", "seconds")
+COLUMNS = (
+    "kind",
+    "top1",
+    "same group",
+    "real",
+    "to read",
+    "cost",
+    "to teacher, %",
+    "refined",
+    "refined to teacher, %",
+    "worst to baseline",
+    "seconds",
+)
 
 
 def measure(folder: Path, kinds: list[str], refinement: dict[str, int]) -> list[dict[str, Any]]:
@@ -52,6 +67,7 @@ def measure(folder: Path, kinds: list[str], refinement: dict[str, int]) -> list[
     dataset, rank = read_dataset(log, problem, "train", instance.most), problem.choices[0]
     held, test = read_choices(log, problem, rank.name, "validation"), instance.split("test")
     fair = bench.costs(baseline, test)
+    theirs = bench.costs(load_policy(folder / "teacher" / "teacher.safetensors"), test)
     rows = []
     for kind in kinds:
         start = time.perf_counter()
@@ -68,13 +84,21 @@ def measure(folder: Path, kinds: list[str], refinement: dict[str, int]) -> list[
             told.get("real", {}).get("same_group"),
             sum(scorer.complexity() for scorer in student.scorers.values()),
             float(distilled.mean()),
+            _percent(distilled, theirs),
             float(costs.mean()) if found else None,
+            _percent(costs, theirs) if found else None,
             float(np.max(costs / fair)),
             time.perf_counter() - start,
         )
         rows.append(dict(zip(COLUMNS, row, strict=True)))
         print(line(rows[-1]), file=sys.stderr, flush=True)
     return rows
+
+
+def _percent(costs: np.ndarray, theirs: np.ndarray) -> str:
+    """The paired difference of costs to others' in % of the mean of those, with its interval."""
+    told = paired_difference(costs, theirs, generator(0)).scaled(100 / abs(theirs.mean()))
+    return f"{told.mean:+.2f} ({told.low:+.2f} to {told.high:+.2f})"
 
 
 def line(row: dict[str, Any]) -> str:

@@ -458,6 +458,7 @@ def test_an_unsafe_student_is_repaired_at_once_and_refined_first(
 
     def tidied_round(student: ScoredPolicy, number: int) -> list[ScoredPolicy]:
         held.append(steps.are_held)
+        steps._tried.add(student.name)
         return [named[rounds[student.name]]] if student.name in rounds else []
 
     monkeypatch.setattr(steps, "_tidied_round", tidied_round)
@@ -465,6 +466,7 @@ def test_an_unsafe_student_is_repaired_at_once_and_refined_first(
     found = steps._made_safe(named["bad"])
     assert [each.name for each in found][-1:] == ([last] if last else [])
     assert len(found) == len({*rounds.values(), *repairs.values()} & {*safe}), "the other one may be chosen at last"
+    assert not steps._tried, "what free rounds found worthless is asked again of who is held to safety"
     assert not any(held) and steps.are_held and len(held) == (1 if {*rounds.values()} & {*safe} else 2)
 
 

@@ -121,7 +121,7 @@ class Steps:
             student = [student, *(self._tidied_round(student, number) or [])][-1]
             if not self._strays(student):
                 break
-        self.are_held = True
+        self.are_held, self._tried = True, set()
         return student
 
     def _repairs(self, student: ScoredPolicy) -> list[ScoredPolicy]:

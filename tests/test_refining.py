@@ -781,7 +781,16 @@ def test_levels_change_by_a_rule_or_into_caps() -> None:
     assert {option.rules[0].value for option in lists} == {0.35, 0.7}
     assert any(isinstance(option, StepList) for option in found)
     assert all(isinstance(option, RuleList) for option in level_structures(rules, replace(space, terms=0)))
-    assert {len(option.rules) for option in level_structures(lists[0], replace(space, terms=0))} == {1}
+    full = level_structures(lists[0], replace(space, terms=0))  # no room for a rule more
+    assert {len(option.rules) for option in full} == {1, 2} and lists[0] not in full
+    asked = {tuple(rule.conditions) for option in full for rule in option.rules[:-1]}
+    assert {len(conditions) for conditions in asked} == {1, 2}  # another condition in place of its own, or beside it
+    narrow = next(option for option in full if len(option.rules[0].conditions) == 2)
+    shorter = [option.rules[0].conditions for option in level_structures(narrow, replace(space, terms=0))]
+    assert {conditions for conditions in shorter if len(conditions) == 1} >= {
+        narrow.rules[0].conditions[:1],
+        narrow.rules[0].conditions[1:],
+    }
 
 
 def test_structures_of_several_shapes_get_their_numbers_first(seen: Choices) -> None:

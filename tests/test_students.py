@@ -41,11 +41,12 @@ from clearsched.students.dataset import Dataset, best_rows, ranks, subset, witho
 from clearsched.students.fitting import check_log, distilled, picked
 from clearsched.students.flat_trees import from_sklearn
 from clearsched.students.kinds import STUDENTS
+from clearsched.students.levels import level_scorers
 from clearsched.students.mining import Mined
 from clearsched.students.neighbours import neighbours
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.sampling import importance, sampled
-from clearsched.students.seeds import best_of_fits, best_of_seeds, seeded
+from clearsched.students.seeds import best_of_fits, best_of_seeds, kept_to_trees, seeded
 from clearsched.students.settings import (
     BoostedTreesParams,
     LimitCapsParams,
@@ -889,3 +890,30 @@ def test_one_training_seed_is_the_student_itself_and_the_params_seed(fitted):
     assert best_of_seeds(lambda seed: Fitted(student, 2.0), 1, fitted.task.bench, print) == Fitted(student, 2.0)
     task = fitted.task
     assert seeded(task, 0) is task and [seeded(task, seed).seed - task.seed for seed in (1, 2)] == [1, 2]
+
+
+def test_other_training_seeds_learn_from_samples_of_the_log(fitted):
+    """As many decisions, each with the rows and the answer of the log, some twice; other ones for each seed."""
+    task = fitted.task
+    first, second = (seeded(task, seed).dataset for seed in (1, 2))
+    for form in ("rank", "level"):
+        logged, drawn, other = (getattr(dataset, form) for dataset in (task.dataset, first, second))
+        identities = [list(zip(each.episode.tolist(), each.decision.tolist(), strict=True)) for each in (drawn, other)]
+        known = {pair: place for place, pair in enumerate(zip(logged.episode, logged.decision, strict=True))}
+        assert len(drawn.chosen) == len(logged.chosen) and identities[0] != identities[1]
+        assert 0.5 < len(set(identities[0])) / len(logged.chosen) < 0.75  # 1 - 1/e of them
+        for place, pair in enumerate(identities[0]):
+            rows = slice(*drawn.starts[place : place + 2])
+            there = slice(*logged.starts[known[pair] : known[pair] + 2])
+            np.testing.assert_array_equal(drawn.features[rows], logged.features[there])
+            assert drawn.chosen[place] - rows.start == logged.chosen[known[pair]] - there.start
+    again = seeded(task, 1).dataset
+    np.testing.assert_array_equal(again.rank.features, first.rank.features)
+
+
+def test_every_second_fit_of_a_training_seed_keeps_to_trees(fitted):
+    task = fitted.task
+    assert kept_to_trees(task, 0) is task and kept_to_trees(task, 2) is task
+    own = kept_to_trees(task, 1)
+    assert own.common.limit_caps.terms == 0 and own.common.limit_tree == task.common.limit_tree
+    assert {type(scorer).__name__ for scorer in level_scorers(own)} == {"RuleList"}

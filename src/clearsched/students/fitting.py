@@ -29,7 +29,7 @@ from clearsched.students.guarding import guarded
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.patching import kept_if_refused, laid_on, of_params
 from clearsched.students.refining import refine
-from clearsched.students.seeds import best_of_fits, best_of_seeds, seeded
+from clearsched.students.seeds import best_of_fits, best_of_seeds, kept_to_trees, seeded
 from clearsched.students.sizes import resized, sizes_of
 from clearsched.students.task import Task
 
@@ -148,7 +148,7 @@ def fit_size(
     folder = visits if size is None else visits / f"size={size}"
 
     def fit(number: int) -> Fitted:
-        own, alone = seeded(task, number), seeds * fits == 1
+        own, alone = kept_to_trees(seeded(task, number), number % fits), seeds * fits == 1
         return refined(own, distilled(own, learn, expert, episodes, folder if alone else folder / f"seed={number}"))
 
     best = best_of_seeds(partial(best_of_fits, fit, fits=fits), seeds, task.bench, partial(_tell, task))

@@ -145,17 +145,36 @@ def _value(term: Term, space: LevelSpace) -> np.ndarray:
 
 
 def _rules(scorer: RuleList, space: LevelSpace) -> Iterator[list[Rule]]:
-    """Levels with a rule less, or with one of them in two."""
+    """Levels with a rule less, with one of them in two, or with a condition more, less, or another one."""
     for place, rule in enumerate(scorer.rules):
         head, tail = list(scorer.rules[:place]), list(scorer.rules[place + 1 :])
         if tail:
             yield head + tail
+            yield from ([*head, rule._replace(conditions=asked), *tail] for asked in _other_conditions(rule, space))
         if len(scorer.rules) >= space.leaves:
             continue
-        for condition in space.conditions:
-            if any(condition[:2] == known[:2] for known in rule.conditions):
-                continue
+        for condition in _further(rule.conditions, space):
             for factor in SIDES:
                 level = min(1.0, rounded(rule.value * factor))
                 if level != rule.value:
                     yield [*head, Rule((*rule.conditions, condition), level), rule, *tail]
+
+
+def _other_conditions(rule: Rule, space: LevelSpace) -> Iterator[tuple[Condition, ...]]:
+    """The conditions of a rule that is not the last with one more, one less, or another in its place.
+
+    A list that has all its rules gets elsewhere by these alone: none of them can be told in two.
+    """
+    yield from ((*rule.conditions, condition) for condition in _further(rule.conditions, space))
+    for place in range(len(rule.conditions)):
+        rest = (*rule.conditions[:place], *rule.conditions[place + 1 :])
+        if rest:
+            yield rest
+        for condition in _further(rule.conditions, space):
+            yield (*rule.conditions[:place], condition, *rule.conditions[place + 1 :])
+
+
+def _further(conditions: Sequence[Condition], space: LevelSpace) -> Iterator[Condition]:
+    """Conditions on what none of these asks in the same direction."""
+    asked = {known[:2] for known in conditions}
+    return (condition for condition in space.conditions if condition[:2] not in asked)

@@ -26,6 +26,22 @@ def sampled(dataset: Dataset, settings: SamplingParams, seed: int) -> Dataset:
     return dataset._replace(rank=rank, level=level)
 
 
+def resampled(dataset: Dataset, seed: int) -> Dataset:
+    """As many decisions as there are, drawn with replacement: what another log of the same length might have had.
+
+    Fits of the same decisions begin with the same rules, and what the refinement finds next to these is alike; fits of
+    samples begin with others (L. Breiman, Bagging predictors, Machine Learning 24, 1996).
+    """
+    generator = np.random.default_rng(seed)
+
+    def again(choices: Choices) -> Choices:
+        count = len(choices.chosen)
+        return take(choices, np.sort(generator.integers(count, size=count)))
+
+    level = None if dataset.level is None else again(dataset.level)
+    return dataset._replace(rank=again(dataset.rank), level=level)
+
+
 def importance(choices: Choices) -> np.ndarray:
     """float64[d]: best score less the worst that is a number; 0 for a decision of one row."""
     if not len(choices.chosen):

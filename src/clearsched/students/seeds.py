@@ -1,5 +1,6 @@
 """Training seeds of a student: fitted again with other random numbers it is another; the best is kept, with the others.
 
+All but the first learn from a sample of the log, so that they differ from its rules on, and not in their numbers alone.
 What all of them come to on the test episodes is told by `clearsched.evaluation.seeds`: they stand in the file of the
 one that is kept, as the restarts of a searched policy do.
 """
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from clearsched.students.bench import Bench, Fitted
+from clearsched.students.sampling import resampled
 from clearsched.students.task import Task
 
 SPAN = 2**31
@@ -20,8 +22,23 @@ Fit = Callable[[int], Fitted]
 
 
 def seeded(task: Task, seed: int) -> Task:
-    """The same task with the random numbers of a training seed; 0 has those of the params."""
-    return task if seed == 0 else replace(task, seed=(task.seed + seed) % SPAN)
+    """The task of a training seed: 0 is as the params say, others have random numbers and decisions drawn anew."""
+    if seed == 0:
+        return task
+    own = (task.seed + seed) % SPAN
+    return replace(task, seed=own, dataset=resampled(task.dataset, own))
+
+
+def kept_to_trees(task: Task, fit: int) -> Task:
+    """Every second fit of a training seed has a tree for its level to the end, where others may take to caps.
+
+    Caps are ahead as long as few numbers were searched, and no step leads from them to a tree, which gets further on
+    some workloads (ten jobs at once).
+    """
+    if fit % 2 == 0:
+        return task
+    caps = task.common.limit_caps.model_copy(update={"terms": 0})
+    return replace(task, common=task.common.model_copy(update={"limit_caps": caps}))
 
 
 def best_of_fits(fit: Fit, seed: int, fits: int) -> Fitted:

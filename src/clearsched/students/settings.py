@@ -286,14 +286,15 @@ class StudentsParams(Section):
         1,
         ge=1,
         le=100,
-        description="training seeds of each student, with other random numbers each; the best on unseen episodes is "
-        "kept, intervals over training seeds cover all of them",
+        description="training seeds of each student, with other random numbers each and all but the first with a "
+        "sample of the log; the best on unseen episodes is kept, intervals over training seeds cover all of them",
     )
     fits: int = Field(
         1,
         ge=1,
         le=100,
-        description="fits of a training seed; the best of them on unseen episodes is what that seed comes to",
+        description="fits of a training seed, every second one with a tree for the level and no caps; the best of them "
+        "on unseen episodes is what that seed comes to",
     )
     dagger_rounds: int = Field(
         1, ge=0, le=20, description="rounds in which students run, the teacher answers, and they are fitted again"

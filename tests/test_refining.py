@@ -461,6 +461,7 @@ def test_an_unsafe_student_is_repaired_at_once_and_refined_first(
         steps._tried.add(student.name)
         return [named[rounds[student.name]]] if student.name in rounds else []
 
+    monkeypatch.setattr(refinement_steps, "descended", lambda *_: None)
     monkeypatch.setattr(steps, "_tidied_round", tidied_round)
     monkeypatch.setattr(steps, "_repaired", lambda each: [named[repairs[each.name]]] if each.name in repairs else [])
     found = steps._made_safe(named["bad"])
@@ -549,15 +550,43 @@ def test_a_repair_may_take_two_changes(seen: Choices) -> None:
     assert descended(student, around(task), probes(lambda policy: 1.0)) is None
 
 
+def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None:
+    """What told nobody apart may let the cheapest pass that strays elsewhere: the next one is asked, and taken."""
+    task = task_of(seen)
+    asked: list[ScoredPolicy] = []
+
+    def verdict(policy: ScoredPolicy) -> SimpleNamespace:
+        asked.append(policy)
+        return SimpleNamespace(strays=len(asked) < 3)
+
+    probes: Any = SimpleNamespace(excess=lambda policies: np.zeros(len(policies)), verdict=verdict)
+    found = descended(student_of(RuleList((Rule((), 1.0),), NAMES)), around(task), probes)
+    assert found is asked[2] and len(asked) == len(set(map(id, asked))) == 3
+
+
+def test_several_changes_follow_where_no_single_one_passes_the_whole_check(
+    seen: Choices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short check lets a single change pass each time, the whole one none of them."""
+    task = task_of(seen)
+    student, once, safe = (student_of(RuleList((Rule((), value),), NAMES)) for value in (1.0, 2.0, 3.0))
+    monkeypatch.setattr(refinement_steps, "repaired", lambda *_: once)
+    monkeypatch.setattr(refinement_steps, "descended", lambda *_: safe)
+    probes: Any = SimpleNamespace(verdict=lambda policy: SimpleNamespace(strays=policy is not safe), known=0)
+    runs: Any = SimpleNamespace(cost=None)
+    steps = Steps(task, RefineParams(), runs, task.bench.train, task.bench.validation, probes)
+    assert steps._repairs(student) == [safe]
+
+
 def test_how_far_a_policy_is_beyond_its_bounds_on_what_told() -> None:
     """1.5 times fair is the bound: 3 times is a whole one beyond it; of an episode that told nobody nothing is said."""
 
-    def costly(cost: float) -> Any:
+    def costly(cost: float, where: int = 20) -> Any:
         def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
-            costs = [cost if episode in (20, 39) else 1.0 for episode in episodes]
+            costs = [cost if episode in (where, 39) else 1.0 for episode in episodes]
             return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
 
-        return SimpleNamespace(name=f"costly {cost}", run=run)
+        return SimpleNamespace(name=f"costly {cost} on {where}", run=run)
 
     jct = Measure("jct_s", "s", "mean", "JCT")
     instance: Any = SimpleNamespace(problem=SimpleNamespace(measures=(jct,)), is_hard=lambda episode: False)
@@ -566,6 +595,8 @@ def test_how_far_a_policy_is_beyond_its_bounds_on_what_told() -> None:
     assert probes.excess([costly(3.0)]).tolist() == [0.0]
     assert probes.verdict(costly(3.0)).strays
     assert probes.excess([costly(3.0), costly(1.1), costly(1.8)]) == pytest.approx([1.5, 0.0, 0.5])
+    assert probes.verdict(costly(3.0, 18)).strays, "in the same part, on another episode"
+    assert probes.excess([costly(3.0), costly(3.0, 18)]) == pytest.approx([1.5, 1.5]) and probes.known == 1
 
 
 def test_a_repair_may_put_what_is_rare_first(seen: Choices) -> None:

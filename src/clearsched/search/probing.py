@@ -46,18 +46,24 @@ class Probes:
         self._whole, self._few = Check(runs, baseline, episodes), Check(runs, baseline, few)
         self._told: list[Check] = []  # of single episodes
         self._parts: dict[int, Check] = {}  # of the rest of their parts, by where the part begins
+        self._singles: dict[int, Check] = {}  # of every episode that told, of a part that was known then too
 
     def verdict(self, policy: Policy) -> Verdict:
         """By the whole check; where the policy strays, that part of it joins the short one."""
         verdict = self._whole.verdict(policy)
-        begin = (verdict.episodes - 1) // PART * PART
-        if verdict.strays and begin not in self._parts:
-            part = list(self._episodes[begin : begin + PART])
-            single = [Check(self._runs, self._baseline, [episode]) for episode in part]
-            place = next(place for place, check in enumerate(single) if not check.is_safe(policy))
+        if verdict.strays:
+            self._learn(policy, (verdict.episodes - 1) // PART * PART)
+        return verdict
+
+    def _learn(self, policy: Policy, begin: int) -> None:
+        """What a policy tells that strays in the part that begins there."""
+        part = list(self._episodes[begin : begin + PART])
+        single = [Check(self._runs, self._baseline, [episode]) for episode in part]
+        place = next(place for place, check in enumerate(single) if not check.is_safe(policy))
+        self._singles.setdefault(begin + place, single[place])
+        if begin not in self._parts:
             self._told.append(single[place])
             self._parts[begin] = Check(self._runs, self._baseline, part[:place] + part[place + 1 :])
-        return verdict
 
     @property
     def known(self) -> int:
@@ -66,7 +72,8 @@ class Probes:
 
     def excess(self, policies: Sequence[Policy]) -> np.ndarray:
         """float64[policies]: how far each is beyond the bounds on the episodes that told, summed; 0: on none."""
-        return np.array([sum(check.verdict(policy).excess for check in self._told) for policy in policies], float)
+        told = self._singles.values()
+        return np.array([sum(check.verdict(policy).excess for check in told) for policy in policies], float)
 
     def keeps(self, policy: Policy, known: int) -> bool:
         """By the latest of the first `known` episodes that told: a hundredth of the whole check."""

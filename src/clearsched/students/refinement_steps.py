@@ -125,7 +125,12 @@ class Steps:
         return student
 
     def _repairs(self, student: ScoredPolicy) -> list[ScoredPolicy]:
-        return self._until_safe(partial(self._repaired, student)) or []
+        """The student made safe, by one change if one is enough; or nothing."""
+        found = self._until_safe(partial(self._repaired, student))
+        if not found and self._probes is not None:
+            several = descended(student, self._around, self._probes)
+            found = [] if several is None else [several]
+        return found or []
 
     def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:
         """What comes of a step, made again where the whole check finds what the short one let pass.
@@ -140,8 +145,6 @@ class Steps:
 
     def _repaired(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         repair = repaired(student, self._around, self._is_safe)
-        if repair is None and self._probes is not None:
-            repair = descended(student, self._around, self._probes)
         return [] if repair is None else [repair]
 
     def _strays(self, policy: ScoredPolicy) -> bool:

@@ -40,7 +40,7 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
     most is tried in any case, other structures as long as they are among the cheapest.
     """
     safe = list(islice(filter(is_safe, repairs(student, around)), SAFE))
-    return best_of(safe, around) if safe else None
+    return by_cost(safe, around)[0] if safe else None
 
 
 def descended(student: ScoredPolicy, around: Around, probes: Probes) -> ScoredPolicy | None:
@@ -48,6 +48,7 @@ def descended(student: ScoredPolicy, around: Around, probes: Probes) -> ScoredPo
 
     Two episodes that it strays on may need a change each. So of all changes the one is made that leaves the least
     beyond the bounds on all episodes that told so far, the cheapest of equals; what strays then tells of another one.
+    Equals are asked until one is safe: where each strays on an episode of its own, the cheapest alone leads nowhere.
     """
     for _ in range(STEPS):
         options = repairs(student, around)
@@ -55,9 +56,11 @@ def descended(student: ScoredPolicy, around: Around, probes: Probes) -> ScoredPo
             return None
         excess = probes.excess(options)
         nearest = [option for option, far in zip(options, excess, strict=True) if far <= excess.min()]
-        student = best_of(nearest[:SAFE], around)
-        if not probes.verdict(student).strays:
-            return student
+        equals = by_cost(nearest[:SAFE], around)
+        safe = next((each for each in equals if not probes.verdict(each).strays), None)
+        if safe is not None:
+            return safe
+        student = equals[0]
     return None
 
 
@@ -69,10 +72,10 @@ def repairs(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
     return [options[place] for rank, place in enumerate(order) if rank < REPAIRS or place < len(found)]
 
 
-def best_of(policies: Sequence[ScoredPolicy], around: Around) -> ScoredPolicy:
-    """The cheapest of a few, on more episodes."""
+def by_cost(policies: Sequence[ScoredPolicy], around: Around) -> list[ScoredPolicy]:
+    """A few policies, the cheapest first, on more episodes."""
     more = around.train[: max(1, round(REPAIR_SHARE * len(around.train)))]
-    return policies[int(around.costs(policies, more).mean(axis=1).argmin())]
+    return [policies[place] for place in np.argsort(around.costs(policies, more).mean(axis=1), kind="stable")]
 
 
 def cures(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:

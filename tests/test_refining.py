@@ -44,7 +44,7 @@ from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.refining import refine
-from clearsched.students.repairing import cures, descended, headed, repaired
+from clearsched.students.repairing import cures, descended, headed, repaired, shifted
 from clearsched.students.restructuring import (
     SCREENED,
     Around,
@@ -530,9 +530,13 @@ def test_what_is_not_safe_is_repaired_at_the_least_cost(seen: Choices) -> None:
     assert repaired(student, around(task), lambda policy: False) is None
 
 
+def columns_of(seen: Choices) -> dict[str, Columns]:
+    return {name: Columns(seen.features) for name in ("stage", "limit")}
+
+
 def test_a_repair_may_take_two_changes(seen: Choices) -> None:
     """Never to idle and a second rule, which no single change comes to; where nothing helps there is none."""
-    task = task_of(seen)
+    task, columns = task_of(seen), columns_of(seen)
     student = replace(student_of(RuleList((Rule((), -1.0),), NAMES)), none=True)
 
     def excess(policy: ScoredPolicy) -> float:
@@ -545,9 +549,9 @@ def test_a_repair_may_take_two_changes(seen: Choices) -> None:
         )
 
     assert repaired(student, around(task), lambda policy: excess(policy) == 0) is None
-    found = descended(student, around(task), probes(excess))
+    found = descended(student, around(task), probes(excess), columns)
     assert found is not None and not found.none and len(found.scorers["stage"].rules) == 2
-    assert descended(student, around(task), probes(lambda policy: 1.0)) is None
+    assert descended(student, around(task), probes(lambda policy: 1.0), columns) is None
 
 
 def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None:
@@ -560,7 +564,7 @@ def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None
         return SimpleNamespace(strays=len(asked) < 3)
 
     probes: Any = SimpleNamespace(excess=lambda policies: np.zeros(len(policies)), verdict=verdict)
-    found = descended(student_of(RuleList((Rule((), 1.0),), NAMES)), around(task), probes)
+    found = descended(student_of(RuleList((Rule((), 1.0),), NAMES)), around(task), probes, columns_of(seen))
     assert found is asked[2] and len(asked) == len(set(map(id, asked))) == 3
 
 
@@ -576,6 +580,27 @@ def test_several_changes_follow_where_no_single_one_passes_the_whole_check(
     runs: Any = SimpleNamespace(cost=None)
     steps = Steps(task, RefineParams(), runs, task.bench.train, task.bench.validation, probes)
     assert steps._repairs(student) == [safe]
+
+
+def test_a_repair_may_move_a_number(seen: Choices) -> None:
+    """Each threshold and level, up and down, one at a time; where a number alone cures, that is the repair."""
+    rules = RuleList((Rule((Condition(WORK, True, 0.5),), 2.0), Rule((), 1.0)), NAMES)
+    student, columns = student_of(rules), columns_of(seen)
+    found = shifted(student, columns)
+    moved = {each.scorers["stage"].rules[0].conditions[0].threshold for each in found}
+    assert min(moved) < 0.5 < max(moved)
+    assert all(str(each.scorers) != str(student.scorers) for each in found)
+
+    def is_cured(policy: ScoredPolicy) -> bool:
+        first = policy.scorers["stage"].rules[0].conditions
+        return len(first) == 1 and first[0][:2] == (WORK, True) and first[0].threshold > 0.6
+
+    probes: Any = SimpleNamespace(
+        excess=lambda policies: np.array([not is_cured(each) for each in policies], float),
+        verdict=lambda policy: SimpleNamespace(strays=not is_cured(policy)),
+    )
+    cured = descended(student, around(task_of(seen)), probes, columns)
+    assert cured is not None and is_cured(cured)
 
 
 def test_how_far_a_policy_is_beyond_its_bounds_on_what_told() -> None:

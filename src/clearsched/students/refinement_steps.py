@@ -128,7 +128,7 @@ class Steps:
         """The student made safe, by one change if one is enough; or nothing."""
         found = self._until_safe(partial(self._repaired, student))
         if not found and self._probes is not None:
-            several = descended(student, self._around, self._probes)
+            several = descended(student, self._around, self._probes, self._columns)
             found = [] if several is None else [several]
         return found or []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -13,6 +13,7 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.search.probing import Probes
 from clearsched.students.assembly import numbered
+from clearsched.students.numbers import Refinement
 from clearsched.students.restructuring import Around, Safe, cheapest, options_of
 from clearsched.students.rounding import Columns
 
@@ -27,6 +28,9 @@ SAFE = 8
 
 REPAIR_SHARE = 1 / 6
 """Of the training episodes: they tell which of these is the cheapest."""
+
+SHIFTS = (-2.0, -1.0, 1.0, 2.0)
+"""By so many first deviations of its search a number is changed."""
 
 RARE = 0.2
 """Share of the candidates, at most, that have what a first rule is tried for in a repair."""
@@ -43,20 +47,24 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
     return by_cost(safe, around)[0] if safe else None
 
 
-def descended(student: ScoredPolicy, around: Around, probes: Probes) -> ScoredPolicy | None:
+def descended(
+    student: ScoredPolicy, around: Around, probes: Probes, columns: Mapping[str, Columns]
+) -> ScoredPolicy | None:
     """A safe policy some changes away from an unsafe student, where no single one is enough; None: there is none.
 
     Two episodes that it strays on may need a change each. So of all changes the one is made that leaves the least
     beyond the bounds on all episodes that told so far, the cheapest of equals; what strays then tells of another one.
-    Equals are asked until one is safe: where each strays on an episode of its own, the cheapest alone leads nowhere.
+    Equals are asked until one is safe: where each strays on an episode of its own, the cheapest alone leads nowhere. A
+    change may be of a number alone: what no other structure cures may take a threshold a little higher.
     """
     for _ in range(STEPS):
-        options = repairs(student, around)
+        options = [*repairs(student, around), *shifted(student, columns)]
         if not options:
             return None
         excess = probes.excess(options)
         nearest = [option for option, far in zip(options, excess, strict=True) if far <= excess.min()]
-        equals = by_cost(nearest[:SAFE], around)
+        order = cheapest(nearest, around.costs, around.short)[:SAFE]
+        equals = by_cost([nearest[place] for place in order], around)
         safe = next((each for each in equals if not probes.verdict(each).strays), None)
         if safe is not None:
             return safe
@@ -70,6 +78,20 @@ def repairs(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:
     options = [*found, *(option for each in options_of(student, around).values() for option in each)]
     order = cheapest(options, around.costs, around.short) if options else []
     return [options[place] for rank, place in enumerate(order) if rank < REPAIRS or place < len(found)]
+
+
+def shifted(student: ScoredPolicy, columns: Mapping[str, Columns]) -> list[ScoredPolicy]:
+    """The student with one of its numbers higher or lower, by one of `SHIFTS`."""
+    program = Refinement(student, columns)
+    start = np.array([number.start for number in program.numbers])
+    found = []
+    for place, number in enumerate(program.numbers):
+        for steps in SHIFTS:
+            values = start.copy()
+            values[place] = np.clip(number.start + steps * number.step, number.low, number.high)
+            if values[place] != number.start:
+                found.append(program.filled(values))
+    return found
 
 
 def by_cost(policies: Sequence[ScoredPolicy], around: Around) -> list[ScoredPolicy]:

@@ -584,16 +584,16 @@ def test_several_changes_follow_where_no_single_one_passes_the_whole_check(
 
 def test_a_repair_may_move_a_number(seen: Choices) -> None:
     """Each threshold and level, up and down, one at a time; where a number alone cures, that is the repair."""
-    rules = RuleList((Rule((Condition(WORK, True, 0.5),), 2.0), Rule((), 1.0)), NAMES)
+    rules = RuleList((Rule((Condition(WORK, True, 3.0),), 2.0), Rule((), 1.0)), NAMES)
     student, columns = student_of(rules), columns_of(seen)
     found = shifted(student, columns)
     moved = {each.scorers["stage"].rules[0].conditions[0].threshold for each in found}
-    assert min(moved) < 0.5 < max(moved)
+    assert moved == {1.0, 2.0, 3.0, 4.0, 5.0}
     assert all(str(each.scorers) != str(student.scorers) for each in found)
 
     def is_cured(policy: ScoredPolicy) -> bool:
         first = policy.scorers["stage"].rules[0].conditions
-        return len(first) == 1 and first[0][:2] == (WORK, True) and first[0].threshold > 0.6
+        return len(first) == 1 and first[0][:2] == (WORK, True) and first[0].threshold == 5
 
     probes: Any = SimpleNamespace(
         excess=lambda policies: np.array([not is_cured(each) for each in policies], float),

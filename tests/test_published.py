@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import shutil
+import struct
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -320,6 +321,20 @@ def compressed(data: bytes) -> bytes:
     return out.getvalue()
 
 
+def later_version(data: bytes) -> bytes:
+    """The zip file with a first member that only a later version of the format can take out."""
+    place = data.index(b"PK\x01\x02") + 6
+    return data[:place] + bytes([99, 0]) + data[place + 2 :]
+
+
+ZIP64_BEFORE_THE_FILE = (
+    struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**64 - 1, 0)
+    + struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 1)
+    + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, 2**32 - 1, 2**32 - 1, 0)
+)
+"""The end of a zip file whose directory is larger than any file."""
+
+
 NAME = "stage_policy_network.mlp_score.0.weight"
 
 
@@ -329,6 +344,8 @@ NAME = "stage_policy_network.mlp_score.0.weight"
         (lambda data, held: data[: len(data) // 2], "no checkpoint of torch"),
         (lambda data, held: b"PK\x03\x04nothing", "no checkpoint of torch"),
         (lambda data, held: pickle.dumps({"a": 1}), "not a zip file"),
+        (lambda data, held: later_version(data), "no checkpoint of torch: zip file version 9.9"),
+        (lambda data, held: data + ZIP64_BEFORE_THE_FILE, "no checkpoint of torch"),
         (lambda data, held: data + bytes(2_000_000), "bytes: the network has 83,208 bytes"),
         (lambda data, held: compressed(data), "compressed"),
         (lambda data, held: saved([1, 2]), "no weights by name"),

@@ -53,8 +53,9 @@ def _check_size(data: bytes, shapes: Shapes, where: object) -> None:
         raise ClearschedError(f"{where}: {len(data):,} bytes: the network has {most - ROOM:,} bytes of weights")
     try:
         members = zipfile.ZipFile(io.BytesIO(data)).infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
-        raise ClearschedError(f"{where}: no checkpoint of torch: not a zip file") from None
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, OverflowError) as error:
+        # Up to Python 3.11.3 a directory that claims to begin before the file overflows.
+        raise ClearschedError(f"{where}: no checkpoint of torch: {error}") from None
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
         raise ClearschedError(f"{where}: no checkpoint of torch: its members are compressed")
     if sum(member.file_size for member in members) > most:

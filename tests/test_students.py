@@ -33,8 +33,10 @@ from clearsched.registry import load
 from clearsched.scorers.conditions import Condition, Rule, as_list, first_rule
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.rules import RuleList
+from clearsched.scorers.steps import StepList
 from clearsched.scorers.text import render
-from clearsched.students import boosted_trees, limit_tree, load_policy, ranking, rule_list
+from clearsched.students import boosted_trees, fitting, limit_tree, load_policy, ranking, rule_list
 from clearsched.students.assembly import assemble, none_place, numbered
 from clearsched.students.bench import Bench, Fitted, smallest_good, worse_by
 from clearsched.students.dataset import Dataset, best_rows, ranks, subset, without_none
@@ -911,9 +913,17 @@ def test_other_training_seeds_learn_from_samples_of_the_log(fitted):
     np.testing.assert_array_equal(again.rank.features, first.rank.features)
 
 
-def test_every_second_fit_of_a_training_seed_keeps_to_trees(fitted):
-    task = fitted.task
+def test_every_second_fit_of_a_training_seed_keeps_to_trees(fitted, monkeypatch):
+    """Of each seed anew, whatever number its fits have among all; the tree's own budget stays."""
+    common = fitted.task.common.model_copy(update={"limit_caps": LimitCapsParams(terms=3)})
+    task = replace(fitted.task, common=common)
     assert kept_to_trees(task, 0) is task and kept_to_trees(task, 2) is task
-    own = kept_to_trees(task, 1)
-    assert own.common.limit_caps.terms == 0 and own.common.limit_tree == task.common.limit_tree
-    assert {type(scorer).__name__ for scorer in level_scorers(own)} == {"RuleList"}
+    assert {type(scorer) for scorer in level_scorers(task)} == {RuleList, StepList}
+    assert {type(scorer) for scorer in level_scorers(kept_to_trees(task, 1))} == {RuleList}
+    assert kept_to_trees(task, 1).common.limit_tree == common.limit_tree
+
+    student, terms = load_policy(fitted.folder / "rule_list.json"), []
+    monkeypatch.setattr(fitting, "distilled", lambda own, *_: terms.append(own.common.limit_caps.terms))
+    monkeypatch.setattr(fitting, "refined", lambda *_: Fitted(student, 1.0))
+    fitting.fit_size(task, None, None, [], Path("visits"), seeds=2, fits=3)
+    assert terms == [3, 0, 3] * 2

@@ -44,9 +44,9 @@ class Probes:
         """
         self._runs, self._baseline, self._episodes = runs, baseline, episodes
         self._whole, self._few = Check(runs, baseline, episodes), Check(runs, baseline, few)
-        self._told: list[Check] = []  # of single episodes
-        self._parts: dict[int, Check] = {}  # of the rest of their parts, by where the part begins
-        self._singles: dict[int, Check] = {}  # of every episode that told, of a part that was known then too
+        self._told: list[Check] = []  # of the episode that told first of its part
+        self._parts: dict[int, Check] = {}  # of the rest of these parts, by where the part begins
+        self._every: dict[int, Check] = {}  # of each episode that told, the later ones of a part as well
 
     def verdict(self, policy: Policy) -> Verdict:
         """By the whole check; where the policy strays, that part of it joins the short one."""
@@ -56,13 +56,13 @@ class Probes:
         return verdict
 
     def _learn(self, policy: Policy, begin: int) -> None:
-        """What a policy tells that strays in the part that begins there."""
+        """Remember the episode, of the part that begins there, on which a policy strays; and the part, if it is new."""
         part = list(self._episodes[begin : begin + PART])
-        single = [Check(self._runs, self._baseline, [episode]) for episode in part]
-        place = next(place for place, check in enumerate(single) if not check.is_safe(policy))
-        self._singles.setdefault(begin + place, single[place])
+        checks = (Check(self._runs, self._baseline, [episode]) for episode in part)
+        place, told = next((place, check) for place, check in enumerate(checks) if not check.is_safe(policy))
+        self._every.setdefault(begin + place, told)
         if begin not in self._parts:
-            self._told.append(single[place])
+            self._told.append(told)
             self._parts[begin] = Check(self._runs, self._baseline, part[:place] + part[place + 1 :])
 
     @property
@@ -72,7 +72,7 @@ class Probes:
 
     def excess(self, policies: Sequence[Policy]) -> np.ndarray:
         """float64[policies]: how far each is beyond the bounds on the episodes that told, summed; 0: on none."""
-        told = self._singles.values()
+        told = self._every.values()
         return np.array([sum(check.verdict(policy).excess for check in told) for policy in policies], float)
 
     def keeps(self, policy: Policy, known: int) -> bool:

@@ -17,6 +17,7 @@ from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import Step, StepList
+from clearsched.students.neighbours import further, with_condition
 from clearsched.students.rounding import Columns
 
 Term = Mapping[str, float]
@@ -93,9 +94,7 @@ def _caps(scorer: StepList, space: LevelSpace) -> Iterator[list[Step]]:
             yield [*head, replace(step, below=terms), *tail]
         if room < len(step.below):
             continue
-        for condition in space.conditions:
-            if any(condition[:2] == known[:2] for known in step.conditions):
-                continue
+        for condition in further(step.conditions, space.conditions):
             for factor in SIDES:
                 narrower = replace(step, conditions=(*step.conditions, condition), below=_times(step.below, factor))
                 yield [*head, narrower, step, *tail]
@@ -150,31 +149,24 @@ def _rules(scorer: RuleList, space: LevelSpace) -> Iterator[list[Rule]]:
         head, tail = list(scorer.rules[:place]), list(scorer.rules[place + 1 :])
         if tail:
             yield head + tail
-            yield from ([*head, rule._replace(conditions=asked), *tail] for asked in _other_conditions(rule, space))
+            yield from ([*head, other, *tail] for other in _other_conditions(rule, space))
         if len(scorer.rules) >= space.leaves:
             continue
-        for condition in _further(rule.conditions, space):
+        for condition in further(rule.conditions, space.conditions):
             for factor in SIDES:
                 level = min(1.0, rounded(rule.value * factor))
                 if level != rule.value:
                     yield [*head, Rule((*rule.conditions, condition), level), rule, *tail]
 
 
-def _other_conditions(rule: Rule, space: LevelSpace) -> Iterator[tuple[Condition, ...]]:
-    """The conditions of a rule that is not the last with one more, one less, or another in its place.
+def _other_conditions(rule: Rule, space: LevelSpace) -> Iterator[Rule]:
+    """A rule that is not the last with a condition more, one less, or another in its place.
 
-    A list that has all its rules gets elsewhere by these alone: none of them can be told in two.
+    A list that has all its rules gets elsewhere by these alone: none of them can be parted in two.
     """
-    yield from ((*rule.conditions, condition) for condition in _further(rule.conditions, space))
+    new = tuple(further(rule.conditions, space.conditions))
+    yield from (rule._replace(conditions=(*rule.conditions, condition)) for condition in new)
     for place in range(len(rule.conditions)):
-        rest = (*rule.conditions[:place], *rule.conditions[place + 1 :])
-        if rest:
-            yield rest
-        for condition in _further(rule.conditions, space):
-            yield (*rule.conditions[:place], condition, *rule.conditions[place + 1 :])
-
-
-def _further(conditions: Sequence[Condition], space: LevelSpace) -> Iterator[Condition]:
-    """Conditions on what none of these asks in the same direction."""
-    asked = {known[:2] for known in conditions}
-    return (condition for condition in space.conditions if condition[:2] not in asked)
+        if len(rule.conditions) > 1:
+            yield with_condition(rule, place)
+        yield from (with_condition(rule, place, condition) for condition in new)

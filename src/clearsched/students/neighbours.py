@@ -26,7 +26,7 @@ def neighbours(rules: Sequence[Rule], columns: Columns, max_rules: int, *, none:
         lower = 0.0 if none and rule.value > 0 >= tail[0].value else tail[0].value  # on the same side of none
         below = (rule.value + lower) / 2
         for k in range(len(rule.conditions)):
-            without = _with_condition(rule, k)
+            without = with_condition(rule, k)
             found.append([*head, without, *(tail if without.conditions else [])])
             found += [[*head, moved, *tail] for moved in _moved(rule, k, columns, FACTORS, (-1, 1))]
             if len(rules) < max_rules:
@@ -48,7 +48,14 @@ def _none_moved(rules: Sequence[Rule]) -> list[list[Rule]]:
     ]
 
 
-def _with_condition(rule: Rule, place: int, *instead: Condition) -> Rule:
+def further(asked: Sequence[Condition], conditions: Sequence[Condition]) -> Iterator[Condition]:
+    """Those of the conditions whose feature none of `asked` holds against a threshold in the same direction."""
+    known = {condition[:2] for condition in asked}
+    return (condition for condition in conditions if condition[:2] not in known)
+
+
+def with_condition(rule: Rule, place: int, *instead: Condition) -> Rule:
+    """The rule with others in place of one of its conditions; with none of them it asks for one less."""
     return rule._replace(conditions=(*rule.conditions[:place], *instead, *rule.conditions[place + 1 :]))
 
 
@@ -62,7 +69,7 @@ def _moved(rule: Rule, place: int, columns: Columns, factors: Sequence[float], s
         thresholds = [rounded(factor * old) for factor in factors]
     for threshold in thresholds:
         if threshold != old:
-            yield _with_condition(rule, place, condition._replace(threshold=threshold))
+            yield with_condition(rule, place, condition._replace(threshold=threshold))
 
 
 def _loosened(rule: Rule, place: int, columns: Columns) -> Iterator[Rule]:

@@ -127,10 +127,10 @@ class Steps:
     def _repairs(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student made safe, by one change if one is enough; or nothing."""
         found = self._until_safe(partial(self._repaired, student))
-        if not found and self._probes is not None:
-            several = descended(student, self._around, self._probes, self._columns)
-            found = [] if several is None else [several]
-        return found or []
+        if found or self._probes is None:
+            return found or []
+        several = descended(student, self._around, self._probes, self._columns)
+        return [] if several is None else [several]
 
     def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:
         """What comes of a step, made again where the whole check finds what the short one let pass.

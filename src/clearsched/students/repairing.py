@@ -30,7 +30,7 @@ REPAIR_SHARE = 1 / 6
 """Of the training episodes: they tell which of these is the cheapest."""
 
 SHIFTS = (-2.0, -1.0, 1.0, 2.0)
-"""By so many first deviations of its search a number is changed."""
+"""By so many deviations, those with which a search for it begins (`Number.step`), a number is changed."""
 
 RARE = 0.2
 """Share of the candidates, at most, that have what a first rule is tried for in a repair."""
@@ -86,9 +86,9 @@ def shifted(student: ScoredPolicy, columns: Mapping[str, Columns]) -> list[Score
     start = np.array([number.start for number in program.numbers])
     found = []
     for place, number in enumerate(program.numbers):
-        for steps in SHIFTS:
+        for deviations in SHIFTS:
             values = start.copy()
-            values[place] = np.clip(number.start + steps * number.step, number.low, number.high)
+            values[place] = np.clip(number.start + deviations * number.step, number.low, number.high)
             if values[place] != number.start:
                 found.append(program.filled(values))
     return found

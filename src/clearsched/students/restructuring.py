@@ -23,7 +23,7 @@ from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.ties import MOST
 from clearsched.students.assembly import numbered
 from clearsched.students.level_structures import LevelSpace, level_structures
-from clearsched.students.neighbours import neighbours
+from clearsched.students.neighbours import further, neighbours
 from clearsched.students.rounding import Columns
 
 QUANTILES = (0.2, 0.5, 0.8)
@@ -247,9 +247,7 @@ def structures(rules: RuleList, features: np.ndarray, max_rules: int, none: bool
     conditions = conditions_on(features, columns)
     for place, rule in enumerate(rules.rules):
         head, tail = list(rules.rules[:place]), list(rules.rules[place + 1 :])
-        for condition in conditions:
-            if any(condition[:2] == known[:2] for known in rule.conditions):
-                continue
+        for condition in further(rule.conditions, conditions):
             narrower = Rule((*rule.conditions, condition), rule.value)
             if tail:
                 found.append([*head, narrower, *tail])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from clearsched.problems.set_network import SetNetwork
 from clearsched.schemas import LEARNING_CURVE, TRAINING_TIMES, read_table
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.policy import ScoredPolicy
+from clearsched.search import safety
 from clearsched.search.safety import Verdict
 from clearsched.teacher import baselines, judging, policy_gradient, resuming, run, sampling, training
 from clearsched.teacher.devices import moved
@@ -314,6 +316,16 @@ def test_a_network_is_judged_on_giants_and_its_file_tells(inputs: list[Path], tr
     assert told["hard"] == pytest.approx(ratios[hard].max(), rel=1e-3)
 
 
+def test_a_network_that_strays_is_not_run_on_what_comes_after(
+    inputs: list[Path], trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long streams come last and take most of the time."""
+    monkeypatch.setattr(safety, "NEAR", 0.01)
+    monkeypatch.setattr(judging, "LOCKSTEP", 4)
+    verdict = judging.check_of(opened(inputs)).verdict(teacher.load_policy(trained / "teacher.safetensors"))
+    assert verdict.strays and verdict.episodes == 4
+
+
 def test_what_was_the_best_before_is_kept_where_the_best_strays(
     inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -327,7 +339,8 @@ def test_what_was_the_best_before_is_kept_where_the_best_strays(
         ("killed", [strays, safe], "iteration 3"),
     ):
         left = iter(told)
-        monkeypatch.setattr(judging, "judge_of", lambda instance, left=left: lambda policy: next(left))
+        told_so = SimpleNamespace(verdict=lambda policy, left=left: next(left))
+        monkeypatch.setattr(judging, "check_of", lambda instance, check=told_so: check)
         if name == "killed":
             with monkeypatch.context() as kill:
                 killed_after(7, kill)

@@ -12,7 +12,7 @@ On episodes on which luck decides (`Instance.is_hard`) more is allowed: there no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -136,12 +136,22 @@ def _up_to_safe(verdict: Callable[[Policy], Verdict], policies: Iterable[Policy]
     return found
 
 
+class Runs(Protocol):
+    """What runs policies for a check: `Trials`, or what does for policies outside the compiled loop."""
+
+    instance: Instance
+
+    def outcomes(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
+        """float64[ROWS, policies, episodes]: as `Trials.outcomes`."""
+
+
 class Check:
     """Policies next to a baseline, episode by episode; what the baseline came to is kept."""
 
-    def __init__(self, runs: Trials, baseline: Policy, episodes: Sequence[Episode]) -> None:
+    def __init__(self, runs: Runs, baseline: Policy, episodes: Sequence[Episode], part: int = PART) -> None:
+        """Prepare a check on these episodes, short ones first, so many of them at a time."""
         self._runs, self._baseline = runs, baseline
-        self._parts = [episodes[begin : begin + PART] for begin in range(0, len(episodes), PART)]
+        self._parts = [episodes[begin : begin + part] for begin in range(0, len(episodes), part)]
         self._theirs: list[tuple[np.ndarray, np.ndarray]] = []  # of each part: its table, and which ones are hard
 
     def verdict(self, policy: Policy) -> Verdict:

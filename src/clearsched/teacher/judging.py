@@ -10,29 +10,44 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
 from clearsched.problems.policy import Policy, heuristic
-from clearsched.problems.problem import Instance
+from clearsched.problems.problem import Episode, Instance
 from clearsched.search.probing import sample
-from clearsched.search.safety import Chosen, Verdict, first_safe, hard_ones, verdict_of
+from clearsched.search.safety import Check, Chosen, first_safe
 from clearsched.search.trials import table_of
-from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.policy import LOCKSTEP, TeacherPolicy
 from clearsched.teacher.run import Best, Training
 
 
-def judge_of(instance: Instance) -> Callable[[Policy], Verdict]:
-    """What holds policies next to the problem's baseline, on the validation episodes and on a part of the stress."""
+class Lanes:
+    """Runs policies outside the compiled loop, the episodes side by side.
+
+    Attributes:
+        instance: whose episodes they are.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+
+    def outcomes(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
+        """float64[ROWS, policies, episodes]: as `search.trials.Trials.outcomes`."""
+        instance = self.instance
+        tables = [table_of(instance, instance.objective, policy.run(instance, episodes)) for policy in policies]
+        return np.stack(tables, axis=1)
+
+
+def check_of(instance: Instance) -> Check:
+    """Policies next to the problem's baseline, on the validation episodes and on a part of the stress.
+
+    As many at a time as share the forward passes of a network: one that strays on a giant is not run on what comes
+    after, streams of thousands of jobs among it, which take most of the time.
+    """
     episodes = [*instance.split("validation"), *sample(instance.stressed(instance.split("train")))]
-    hard, baseline = hard_ones(instance, episodes), heuristic(instance.problem, instance.problem.baseline)
-
-    def table(policy: Policy) -> np.ndarray:
-        return table_of(instance, instance.objective, policy.run(instance, episodes))
-
-    theirs = table(baseline)
-    return lambda policy: verdict_of(table(policy), theirs, hard)
+    return Check(Lanes(instance), heuristic(instance.problem, instance.problem.baseline), episodes, LOCKSTEP)
 
 
 def settle(training: Training) -> Chosen:
@@ -41,7 +56,7 @@ def settle(training: Training) -> Chosen:
     A line on stderr tells of each that is not.
     """
     candidates = training.bests[::-1]
-    chosen = first_safe(judge_of(training.instance), [_policy(training, each) for each in candidates])
+    chosen = first_safe(check_of(training.instance).verdict, [_policy(training, each) for each in candidates])
     for candidate, verdict in zip(candidates, chosen.verdicts, strict=False):
         if verdict.strays:
             print(f"clearsched: teacher: {candidate.at}: not safe: {verdict}", file=sys.stderr)

@@ -101,6 +101,7 @@ def test_weights_find_when_to_wait() -> None:
         stress_share=1.0,
         stressed=lambda episodes: [],
         is_hard=lambda episode: False,
+        is_batch=lambda episode: False,
         parted=list,
     )
     fifo = heuristic_of(DEFERRABLE, "fifo")
@@ -186,7 +187,7 @@ class Fixed:
 
 def trials_of(measure: Measure) -> Trials:
     problem = SimpleNamespace(measures=(measure,))
-    instance = SimpleNamespace(problem=problem, is_hard=lambda episode: False)
+    instance = SimpleNamespace(problem=problem, is_hard=lambda episode: False, is_batch=lambda episode: False)
     return Trials(instance, measure, ThreadPoolExecutor(2))  # type: ignore[arg-type]
 
 
@@ -215,19 +216,21 @@ class Stalling:
 
     name = "stalling"
 
-    def __init__(self, cost: float, stall_s: float, scale_s: float = 10.0) -> None:
-        self.cost, self.stall_s, self.scale_s = cost, stall_s, scale_s
+    def __init__(self, cost: float, stall_s: float, scale_s: float = 10.0, end_s: float = 1.0) -> None:
+        self.cost, self.stall_s, self.scale_s, self.end_s = cost, stall_s, scale_s, end_s
 
     def run(self, instance: object, episodes: list[float], *, record: bool = False) -> list[SimpleNamespace]:
         told = [{"jct_s": self.cost, "stall_s": self.stall_s * (episode == 1.0)} for episode in episodes]
-        return [SimpleNamespace(measures=measures, end_s=1.0, scale_s=self.scale_s) for measures in told]
+        return [SimpleNamespace(measures=measures, end_s=self.end_s, scale_s=self.scale_s) for measures in told]
 
 
 def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     """The limit is twice as long as jobs stay under the baseline, 10 s: whatever the cost, and in whatever episode."""
     jct, stall = Measure("jct_s", "s", "mean", "JCT"), Measure("stall_s", "s", "stall", "stall", limit=2.0)
     problem = SimpleNamespace(measures=(jct, stall))
-    instance: Any = SimpleNamespace(problem=problem, is_hard=lambda episode: episode == 2.0)
+    instance: Any = SimpleNamespace(
+        problem=problem, is_hard=lambda episode: episode == 2.0, is_batch=lambda episode: episode == 1.0
+    )
     runs = Trials(instance, jct, ThreadPoolExecutor(2))
     policies: Any = [Stalling(0.5, 21.0, 99.0), Stalling(1.6, 0.0), Stalling(0.5, 20.0), Stalling(0.5, 0.0)]
     baseline: Any = Stalling(1.0, 0.0)
@@ -238,7 +241,8 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     assert (verdicts[2].of_limit, verdicts[2].worst, verdicts[2].end) == (1.0, 0.5, 1.0)
     assert [verdict.episodes for verdict in verdicts] == [21, 16, 21]
     assert evidence(verdicts[2], baseline)["stress"] == {
-        "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0, "cleared": 0.0, "hard": 0.0
+        "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0, "cleared": 0.0, "hard": 0.0,
+        "batch_end": 1.0,
     }  # fmt: skip
     assert evidence(verdicts[2], baseline, 0.02)["stress"]["share"] == 0.02, "less than the whole check is told"
     for cost, hardest in ((1.3, False), (1.5, False), (1.6, True)):
@@ -248,22 +252,47 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
         )
 
 
+def test_the_last_job_of_a_batch_may_end_later_than_that_of_a_stream() -> None:
+    """Who serves short jobs first pays for the mean by it. A batch on which luck decides is of the hardest kind."""
+    jct = Measure("jct_s", "s", "mean", "JCT")
+    instance: Any = SimpleNamespace(
+        problem=SimpleNamespace(measures=(jct,)),
+        is_hard=lambda episode: episode >= 2.0,
+        is_batch=lambda episode: episode % 2.0 == 1.0,
+    )
+    runs = Trials(instance, jct, ThreadPoolExecutor(2))
+    for episode, end_s, name, strays in (
+        (0.0, 1.2, "end", False),
+        (0.0, 1.3, "end", True),
+        (1.0, 1.5, "batch_end", False),
+        (1.0, 1.6, "batch_end", True),
+        (3.0, 1.5, "hard", False),
+        (3.0, 1.6, "hard", True),
+    ):
+        policies: Any = [Stalling(1.0, 0.0), Stalling(1.0, 0.0, end_s=end_s)]
+        (verdict,) = judge(runs, policies[1:], policies[0], [episode])
+        assert getattr(verdict, name) == end_s and verdict.strays is strays
+        others = {"end", "batch_end", "hard"} - {name}
+        assert all(getattr(verdict, other) == 0 for other in others), "each end counts once"
+
+
 def test_cost_end_and_measures_are_told_apart() -> None:
     """And each by itself is enough to refuse a policy."""
     for verdict, line in (
-        (Verdict(1.2, 8, 1.0, 1.2, 1.2, 1.5), "on its worst episode it takes 1.20 times the baseline's"),
+        (Verdict(1.2, 8, 1.0, 1.2, 1.2, 1.5, 1.5), "on its worst episode it takes 1.20 times the baseline's"),
         (Verdict(1.21, 8), "on its worst episode it takes 1.21 times the baseline's"),
         (Verdict(1.0, 8, end=1.21), "on an episode its last job ends after 1.21 times the baseline's time"),
+        (Verdict(1.0, 8, batch_end=1.51), "the last job of a batch ends after 1.51 times the baseline's time"),
         (Verdict(1.0, 8, hard=1.51), "on an episode of the hardest kind it takes 1.51 times the baseline's"),
         (Verdict(1.0, 8, cleared=1.6), "on an episode a backlog is cleared after 1.60 times the baseline's time"),
         (Verdict(1.0, 8, 1.01), "on an episode a measure is 1.01 times its limit"),
     ):
         assert str(verdict) == line
-        assert verdict.strays == (verdict != (1.2, 8, 1.0, 1.2, 1.2, 1.5))
+        assert verdict.strays == (verdict != (1.2, 8, 1.0, 1.2, 1.2, 1.5, 1.5))
         told = evidence(verdict, heuristic("fair"))
         assert told_safe(told) is not verdict.strays and verdict_in(told) == verdict
-    more = Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0, hard=1.3))
-    assert more == Verdict(1.0, 12, 0.6, 1.1, hard=1.3)
+    more = Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0, hard=1.3, batch_end=1.4))
+    assert more == Verdict(1.0, 12, 0.6, 1.1, hard=1.3, batch_end=1.4)
 
 
 def test_a_file_from_before_hard_episodes_were_told_apart_is_held_to_what_they_are_allowed() -> None:

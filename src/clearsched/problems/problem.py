@@ -256,6 +256,9 @@ class Instance(Protocol):
     def is_hard(self, episode: Episode) -> bool:
         """Whether luck decides how near a policy is to the baseline in an episode, so that more is allowed there."""
 
+    def is_batch(self, episode: Episode) -> bool:
+        """Whether all jobs are there from the start, so that the last one to end tells who was served first alone."""
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
 

@@ -6,7 +6,8 @@ run on every training episode and under stress (`Instance.stressed`), and refuse
 cost, by the time to the last job, by the time to clear a backlog, or by a measure that has a limit (`Measure.limit`),
 such as how long executors waited beside work. A lock that lasts minutes of a stream of hours shows in the latter alone.
 
-On episodes on which luck decides (`Instance.is_hard`) more is allowed: there no policy is near to the baseline on each.
+More is allowed on episodes on which luck decides (`Instance.is_hard`): there no policy is near to the baseline on each;
+and until the last job of a batch ends (`Instance.is_batch`): who serves short jobs first pays for the mean by it.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from clearsched.search.trials import CLEARED, COST, END, SCALE, WATCHED, Trials
 NEAR = 1.2
 """So many times what the baseline takes, on any episode that is not hard, a policy may take.
 
-Its cost, and the times to the last job and until a backlog is cleared.
+Its cost, and the times to the last job, but for batches, and until a backlog is cleared.
 """
 
 LIMIT = 1.5
-"""So many times on any episode at all."""
+"""So many times on any episode at all, and until the last job of a batch ends."""
 
 ALLOWED = (
-    f"at most {NEAR:g} times its cost and times ({LIMIT:g} on an episode of the hardest kind), and no measure above "
-    "its limit, are safe"
+    f"at most {NEAR:g} times its cost and times ({LIMIT:g} on an episode of the hardest kind, and until the last job "
+    "of a batch ends), and no measure above its limit, are safe"
 )
 """What is told where a policy is refused."""
 
@@ -42,6 +43,7 @@ TOLD = {
     "cleared": "on an episode a backlog is cleared after {:.2f} times {}'s time",
     "of_limit": "on an episode a measure is {:.2f} times its limit",
     "hard": "on an episode of the hardest kind it takes {:.2f} times {}'s",
+    "batch_end": "the last job of a batch ends after {:.2f} times {}'s time",
 }
 """What is told of each number of a verdict that is beyond its bound; the second gap is the baseline."""
 
@@ -51,7 +53,7 @@ PART = 16
 
 def bounds() -> dict[str, float]:
     """The most that each number of a verdict may come to, in the order in which they are told."""
-    return dict.fromkeys(TOLD, NEAR) | {"of_limit": 1.0, "hard": LIMIT}
+    return dict.fromkeys(TOLD, NEAR) | {"of_limit": 1.0, "hard": LIMIT, "batch_end": LIMIT}
 
 
 class Verdict(NamedTuple):
@@ -60,9 +62,10 @@ class Verdict(NamedTuple):
     worst: float  # times the baseline's cost, on episodes that are not hard; so `end` and `cleared`
     episodes: int  # of which that is the worst: none is run after one on which it strays
     of_limit: float = 0.0  # the largest of the measures with a limit: over it, and over the baseline's `scale_s`
-    end: float = 0.0  # times the baseline's time to the last job
+    end: float = 0.0  # times the baseline's time to the last job, on episodes that are no batch
     cleared: float = 0.0  # times the baseline's time to clear a backlog, where an episode begins with one
     hard: float = 0.0  # the most of these three on an episode that is hard
+    batch_end: float = 0.0  # times the baseline's time to the last job, on batches that are not hard
 
     @property
     def beyond(self) -> list[str]:
@@ -96,6 +99,7 @@ class Verdict(NamedTuple):
             max(self.end, other.end),
             max(self.cleared, other.cleared),
             max(self.hard, other.hard),
+            max(self.batch_end, other.batch_end),
         )
 
 
@@ -152,7 +156,7 @@ class Check:
         """Prepare a check on these episodes, short ones first, so many of them at a time."""
         self._runs, self._baseline = runs, baseline
         self._parts = [episodes[begin : begin + part] for begin in range(0, len(episodes), part)]
-        self._theirs: list[tuple[np.ndarray, np.ndarray]] = []  # of each part: its table, and which ones are hard
+        self._theirs: list[tuple[np.ndarray, Kinds]] = []  # of each part: its table, and where more is allowed
 
     def verdict(self, policy: Policy) -> Verdict:
         """On all episodes, or up to the part in which it strays."""
@@ -160,7 +164,7 @@ class Check:
         for place, part in enumerate(self._parts):
             if place == len(self._theirs):
                 theirs = self._runs.outcomes([self._baseline], part)[:, 0]
-                self._theirs.append((theirs, hard_ones(self._runs.instance, part)))
+                self._theirs.append((theirs, kinds_of(self._runs.instance, part)))
             verdict = verdict.with_more(verdict_of(self._runs.outcomes([policy], part)[:, 0], *self._theirs[place]))
             if verdict.strays:
                 break
@@ -171,24 +175,30 @@ class Check:
         return not self.verdict(policy).strays
 
 
-def hard_ones(instance: Instance, episodes: Sequence[Episode]) -> np.ndarray:
-    """bool[episodes]: on which of them more is allowed."""
-    return np.array([instance.is_hard(episode) for episode in episodes], bool)
+class Kinds(NamedTuple):
+    """On which of some episodes more is allowed, and of what: bool[episodes] each."""
+
+    hard: np.ndarray  # of all
+    batch: np.ndarray  # until the last job ends
 
 
-def verdict_of(own: np.ndarray, baseline: np.ndarray, hard: np.ndarray) -> Verdict:
-    """Of what `trials.table_of` tells of a policy and of the baseline, float64[ROWS, episodes] each.
+def kinds_of(instance: Instance, episodes: Sequence[Episode]) -> Kinds:
+    """What kinds of episodes these are."""
+    return Kinds(*(np.array(list(map(told, episodes)), bool) for told in (instance.is_hard, instance.is_batch)))
 
-    `hard`: bool[episodes], of `hard_ones`.
-    """
+
+def verdict_of(own: np.ndarray, baseline: np.ndarray, kinds: Kinds) -> Verdict:
+    """Of what `trials.table_of` tells of a policy and of the baseline, float64[ROWS, episodes] each."""
+    hard, batch = kinds.hard, kinds.batch & ~kinds.hard
     other = ~hard
     return Verdict(
         worst_ratio(own[COST, other], baseline[COST, other]),
         own.shape[1],
         worst_ratio(own[WATCHED], baseline[SCALE]),
-        worst_ratio(own[END, other], baseline[END, other]),
+        worst_ratio(own[END, other & ~batch], baseline[END, other & ~batch]),
         worst_ratio(own[CLEARED, other], baseline[CLEARED, other]),
         max(worst_ratio(own[row, hard], baseline[row, hard]) for row in (COST, END, CLEARED)),
+        worst_ratio(own[END, batch], baseline[END, batch]),
     )
 
 
@@ -244,6 +254,7 @@ def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str
             "end": rounded(verdict.end, 4),
             "cleared": rounded(verdict.cleared, 4),
             "hard": rounded(verdict.hard, 4),
+            "batch_end": rounded(verdict.batch_end, 4),
             **part,
         }
     }

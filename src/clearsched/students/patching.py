@@ -28,6 +28,7 @@ WORSE = {
     "cleared": "a backlog is cleared after {:.2f} times its time",
     "of_limit": "a measure is {:.2f} times its limit",
     "hard": "an episode of the hardest kind takes {:.2f} times the baseline's",
+    "batch_end": "the last job of a batch ends after {:.2f} times the baseline's time",
 }
 """What patches made worse on another load, by the number of a verdict."""
 

@@ -112,6 +112,10 @@ class DagJobsInstance:
         """
         return self._is_with_giant(episode) or (self.drawn is not None and "giant" in self._settings)
 
+    def is_batch(self, episode: Workload) -> bool:
+        """Whether all jobs arrive at time 0."""
+        return not streams.are_streams([episode])
+
     def stressed_by(self, kind: stress.Stress, episodes: Sequence[Workload], seed: int = 0) -> list[Workload]:
         """The episodes of one kind of stress."""
         return list(stress.stressed(episodes, kind, self.profiles.work_ms, seed))

@@ -128,6 +128,10 @@ class DeferrableJobs:
         """None is."""
         return False
 
+    def is_batch(self, episode: Episode) -> bool:
+        """None is: jobs arrive by and by."""
+        return False
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 150 jobs on what on-demand work leaves of 35 cores"."""
         jobs = sorted({episode.num_jobs for episode in episodes})

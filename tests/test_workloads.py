@@ -536,6 +536,7 @@ def test_a_giant_among_the_jobs_has_many_times_the_tasks(trace_path: Path, gap_m
         assert outcome.measures["jct_s"] > 0
     assert instance._profiles_of(training) is plain
     assert all(map(instance.is_hard, episodes)) and not any(map(instance.is_hard, training))
+    assert {instance.is_batch(one) for one in (*training, *instance.stressed(training))} == {gap_ms == 0}
     draw(trace_path, giant={"tasks": 20.0, "after_job": 1})
     instance = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
     assert all(map(instance.is_hard, instance.split("train"))), "a scenario of giants"

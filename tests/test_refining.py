@@ -64,7 +64,7 @@ from clearsched.students.settings import RefineParams, RuleListParams, StudentsP
 from clearsched.students.task import Task
 from clearsched.students.tidying import tidied
 from clearsched.students.ties import find_ties, order_of, ordering
-from toys import stage, toy_trace, toy_workload
+from toys import judged_on, stage, toy_trace, toy_workload
 
 STAGE, LIMIT = PROBLEM.choices
 NAMES = tuple(FEATURE_NAMES)
@@ -358,9 +358,7 @@ def test_the_part_on_which_a_policy_strayed_is_asked_of_all_after_it() -> None:
             return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
 
     jct = Measure("jct_s", "s", "mean", "JCT")
-    instance: Any = SimpleNamespace(
-        problem=SimpleNamespace(measures=(jct,)), is_hard=lambda episode: False, is_batch=lambda episode: False
-    )
+    instance = judged_on(jct)
     bad, good, baseline = Told(2.0), Told(1.2), Told(1.0)
     episodes: Any = list(range(40))
     probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), baseline, episodes, episodes[:2])  # type: ignore[arg-type]
@@ -405,9 +403,7 @@ def test_the_episode_that_told_is_asked_first() -> None:
         SimpleNamespace(measures={"jct_s": 1.0}, end_s=1.0, scale_s=1.0) for _ in episodes
     ]
     jct = Measure("jct_s", "s", "mean", "JCT")
-    instance: Any = SimpleNamespace(
-        problem=SimpleNamespace(measures=(jct,)), is_hard=lambda episode: False, is_batch=lambda episode: False
-    )
+    instance = judged_on(jct)
     bad, baseline = SimpleNamespace(name="bad", run=run), SimpleNamespace(name="fair", run=fair)
     episodes: Any = list(range(40))
     probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), baseline, episodes, episodes[:2])  # type: ignore[arg-type]
@@ -618,9 +614,7 @@ def test_how_far_a_policy_is_beyond_its_bounds_on_what_told() -> None:
         return SimpleNamespace(name=f"costly {cost} on {where}", run=run)
 
     jct = Measure("jct_s", "s", "mean", "JCT")
-    instance: Any = SimpleNamespace(
-        problem=SimpleNamespace(measures=(jct,)), is_hard=lambda episode: False, is_batch=lambda episode: False
-    )
+    instance = judged_on(jct)
     episodes: Any = list(range(40))
     probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), costly(1.0), episodes, episodes[:2])
     assert probes.excess([costly(3.0)]).tolist() == [0.0]

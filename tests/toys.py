@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from clearsched.problems.dag_jobs.simulator.estimates import believed_task_ms
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Semantics, Workload
 from clearsched.problems.dag_jobs.traces import Trace, make_trace, tpch_spark
+from clearsched.problems.declarations import Measure
 from reference_cluster import MeanDurations, StageProfile
 from reference_draws import HashedDurations, HashedFaults
 from reference_simulator import Policy, ReferenceSimulator
@@ -28,6 +30,14 @@ def micro_trace() -> Trace:
 
 Durations = Mapping[int, Sequence[int]] | int
 """Measured durations in ms by level, or one duration at level 1."""
+
+Told = Callable[[Any], bool]
+"""Whether an episode is of a kind."""
+
+
+def judged_on(*measures: Measure, is_hard: Told = lambda _: False, is_batch: Told = lambda _: False) -> Any:
+    """As much of an instance as a safety check asks for: its measures, and on which episodes more is allowed."""
+    return SimpleNamespace(problem=SimpleNamespace(measures=measures), is_hard=is_hard, is_batch=is_batch)
 
 
 def stage(

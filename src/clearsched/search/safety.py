@@ -156,7 +156,7 @@ class Check:
         """Prepare a check on these episodes, short ones first, so many of them at a time."""
         self._runs, self._baseline = runs, baseline
         self._parts = [episodes[begin : begin + part] for begin in range(0, len(episodes), part)]
-        self._theirs: list[tuple[np.ndarray, Kinds]] = []  # of each part: its table, and where more is allowed
+        self._theirs: list[tuple[np.ndarray, Leeway]] = []  # of each part: its table, and where more is allowed
 
     def verdict(self, policy: Policy) -> Verdict:
         """On all episodes, or up to the part in which it strays."""
@@ -164,7 +164,7 @@ class Check:
         for place, part in enumerate(self._parts):
             if place == len(self._theirs):
                 theirs = self._runs.outcomes([self._baseline], part)[:, 0]
-                self._theirs.append((theirs, kinds_of(self._runs.instance, part)))
+                self._theirs.append((theirs, leeway_on(self._runs.instance, part)))
             verdict = verdict.with_more(verdict_of(self._runs.outcomes([policy], part)[:, 0], *self._theirs[place]))
             if verdict.strays:
                 break
@@ -175,27 +175,27 @@ class Check:
         return not self.verdict(policy).strays
 
 
-class Kinds(NamedTuple):
+class Leeway(NamedTuple):
     """On which of some episodes more is allowed, and of what: bool[episodes] each."""
 
     hard: np.ndarray  # of all
     batch: np.ndarray  # until the last job ends
 
 
-def kinds_of(instance: Instance, episodes: Sequence[Episode]) -> Kinds:
-    """What kinds of episodes these are."""
-    return Kinds(*(np.array(list(map(told, episodes)), bool) for told in (instance.is_hard, instance.is_batch)))
+def leeway_on(instance: Instance, episodes: Sequence[Episode]) -> Leeway:
+    """Where it is given among these."""
+    return Leeway(*(np.array(list(map(told, episodes)), bool) for told in (instance.is_hard, instance.is_batch)))
 
 
-def verdict_of(own: np.ndarray, baseline: np.ndarray, kinds: Kinds) -> Verdict:
+def verdict_of(own: np.ndarray, baseline: np.ndarray, leeway: Leeway) -> Verdict:
     """Of what `trials.table_of` tells of a policy and of the baseline, float64[ROWS, episodes] each."""
-    hard, batch = kinds.hard, kinds.batch & ~kinds.hard
-    other = ~hard
+    hard = leeway.hard
+    other, batch, stream = ~hard, ~hard & leeway.batch, ~hard & ~leeway.batch
     return Verdict(
         worst_ratio(own[COST, other], baseline[COST, other]),
         own.shape[1],
         worst_ratio(own[WATCHED], baseline[SCALE]),
-        worst_ratio(own[END, other & ~batch], baseline[END, other & ~batch]),
+        worst_ratio(own[END, stream], baseline[END, stream]),
         worst_ratio(own[CLEARED, other], baseline[CLEARED, other]),
         max(worst_ratio(own[row, hard], baseline[row, hard]) for row in (COST, END, CLEARED)),
         worst_ratio(own[END, batch], baseline[END, batch]),

@@ -11,7 +11,7 @@ from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance
 from clearsched.scorers.policy import ScoredPolicy
-from clearsched.search.safety import Verdict, kinds_of, verdict_of
+from clearsched.search.safety import Verdict, leeway_on, verdict_of
 from clearsched.search.trials import table_of
 from clearsched.students.patch_changes import Changes, changes_of
 
@@ -50,7 +50,7 @@ def compare(
 ) -> Compared:
     """Both policies on the same episodes; `load` says which these are."""
     theirs = table_of(instance, instance.objective, baseline.run(instance, episodes))
-    kinds, figures = kinds_of(instance, episodes), []
+    leeway, figures = leeway_on(instance, episodes), []
     for policy in (before, after):
         outcomes = policy.run(instance, episodes)
         measure = _job_measure(instance, outcomes[0].by_job)
@@ -61,7 +61,7 @@ def compare(
                 float(np.mean([outcome.measures[instance.objective.name] for outcome in outcomes])),
                 float(np.mean([np.quantile(jobs, share) for jobs in by_job])),
                 float(worst(np.concatenate(by_job))),
-                verdict_of(table_of(instance, instance.objective, outcomes), theirs, kinds),
+                verdict_of(table_of(instance, instance.objective, outcomes), theirs, leeway),
             )
         )
     changes = changes_of(before, after, instance, episodes)

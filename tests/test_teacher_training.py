@@ -37,7 +37,7 @@ from clearsched.teacher.experts import find_experts
 from clearsched.teacher.imitation import Cloning
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import Improving
-from clearsched.teacher.resuming import Checkpoints, Snapshot
+from clearsched.teacher.resuming import Checkpoints, Snapshot, copy_of
 from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
 from clearsched.teacher.steps import divergence
@@ -395,6 +395,24 @@ def test_a_gpu_that_is_not_there_is_told_in_one_line(inputs: list[Path], tmp_pat
     with pytest.raises(ClearschedError, match=r"^teacher\.device: cuda: torch finds no GPU here: write auto or cpu$"):
         teacher.train(params(device="cuda"), *inputs, [], tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_training_goes_on_on_the_device_that_it_was_on(inputs: list[Path], trained: Path) -> None:
+    """A checkpoint is read to the CPU; what goes on elsewhere must not mix with it."""
+    network, instance = teacher.load_policy(trained / "teacher.safetensors").network.float(), opened(inputs)
+
+    def improving() -> Improving:
+        settings = ImproveParams(average=0.5, anchor=1.0)
+        return Improving(network, instance, instance.split("train"), settings, np.random.default_rng(0), 20.0)
+
+    before = improving()
+    before.average = copy_of(network)
+    snapshot = before.snapshot()
+    network.to("meta")  # as there is a GPU: refuses what mixes devices
+    after = improving()
+    after.restore(snapshot)
+    after._move_average()
+    assert {value.device.type for value in after.average.values()} == {"meta"}
 
 
 def test_all_of_a_network_runs_on_another_device() -> None:

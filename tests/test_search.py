@@ -225,7 +225,7 @@ class Stalling:
 def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     """The limit is twice as long as jobs stay under the baseline, 10 s: whatever the cost, and in whatever episode."""
     jct, stall = Measure("jct_s", "s", "mean", "JCT"), Measure("stall_s", "s", "stall", "stall", limit=2.0)
-    instance = judged_on(jct, stall, is_hard=lambda episode: episode == 2.0)
+    instance = judged_on(jct, stall, is_hard=lambda episode: episode == 2.0, is_batch=lambda episode: episode == 1.0)
     runs = Trials(instance, jct, ThreadPoolExecutor(2))
     policies: Any = [Stalling(0.5, 21.0, 99.0), Stalling(1.6, 0.0), Stalling(0.5, 20.0), Stalling(0.5, 0.0)]
     baseline: Any = Stalling(1.0, 0.0)
@@ -237,7 +237,7 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     assert [verdict.episodes for verdict in verdicts] == [21, 16, 21]
     assert evidence(verdicts[2], baseline)["stress"] == {
         "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0, "cleared": 0.0, "hard": 0.0,
-        "batch_end": 0.0,
+        "batch_end": 1.0,
     }  # fmt: skip
     assert evidence(verdicts[2], baseline, 0.02)["stress"]["share"] == 0.02, "less than the whole check is told"
     for cost, hardest in ((1.3, False), (1.5, False), (1.6, True)):

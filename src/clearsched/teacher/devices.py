@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,11 @@ def encode(network: Any, observation: Any) -> Any:
 def moved(batch: Any, device: torch.device) -> Any:
     """A batch, a named tuple, with its tensors on a device; those that are there are shared."""
     return type(batch)(*(value.to(device) if isinstance(value, Tensor) else value for value in batch))
+
+
+def placed(tensors: Mapping[str, Tensor], network: Any) -> dict[str, Tensor]:
+    """Tensors by name where a network's weights are; those that are there are shared."""
+    return {name: value.to(place_of(network)) for name, value in tensors.items()}
 
 
 def place_of(network: Any) -> torch.device:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from clearsched.problems.problem import Compiled, Episode, Instance
 from clearsched.teacher.choices import entropy
-from clearsched.teacher.devices import encode, place_of
+from clearsched.teacher.devices import encode, placed
 from clearsched.teacher.imitation import SAMPLE
 from clearsched.teacher.optimisers import adam
 from clearsched.teacher.resuming import Snapshot, copy_of, optimiser_tensors, prefixed, restore_optimiser, under
@@ -110,8 +110,7 @@ class Improving:
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from there."""
         self.iteration, self._order = snapshot.facts["iteration"], list(snapshot.facts["order"])
-        place = place_of(self.network)
-        self.average = {name: value.to(place) for name, value in under("average", snapshot.tensors).items()}
+        self.average = placed(under("average", snapshot.tensors), self.network)
         if self._clone is not None:
             self._clone.load_state_dict(under("clone", snapshot.tensors))
         restore_optimiser(self._optimiser, under("adam", snapshot.tensors))

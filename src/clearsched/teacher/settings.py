@@ -150,7 +150,8 @@ class TeacherParams(Section):
     improve: ImproveParams = ImproveParams()
     seeds: int = Field(3, ge=1, le=100, description="networks that are trained; the best on validation is kept")
     device: Literal["auto", "cpu", "cuda"] = Field(
-        "cpu", description="where the network is trained; auto: on a GPU if there is one (slower here)"
+        "cpu",
+        description="where the network is trained; auto: on a GPU if there is one, which is slower for such sizes",
     )
     checkpoint_s: float = Field(
         60.0, ge=0, le=86400, description="time between two checkpoints, s; results do not depend on it"

@@ -31,19 +31,22 @@ from clearsched.students.task import Task
 from toys import stage, toy_trace, toy_workload
 
 STAGE, LIMIT = PROBLEM.choices
-EXECUTORS = 3
 EPISODES = {"train": 10, "validation": 4}
 
 
 class Varied(DagJobsInstance):
     """Thirty jobs an episode, chains of one to three stages of any size: what is small by one feature is not by all."""
 
-    most, none = EXECUTORS, False
+    most, none = 3, False
+    stages = 3
+    """Of a job, at most."""
+    gap_ms = 150
+    """Between arrivals, on average."""
 
     def __init__(self) -> None:
         generator = np.random.default_rng(5)
         jobs = []
-        for count in generator.integers(1, 4, 40):
+        for count in generator.integers(1, self.stages + 1, 40):
             lasts = generator.integers(5, 40, count).tolist()
             tasks = generator.integers(2, 30, count).tolist()
             jobs.append(
@@ -58,10 +61,16 @@ class Varied(DagJobsInstance):
         generator = np.random.default_rng(["train", "validation"].index(name))
         found = []
         for seed in range(EPISODES[name]):
-            arrivals = np.cumsum(generator.exponential(150, 30)).astype(int).tolist()
+            arrivals = np.cumsum(generator.exponential(self.gap_ms, 30)).astype(int).tolist()
             profile = generator.integers(40, size=30).tolist()
-            found.append(toy_workload(arrivals, EXECUTORS, profile=profile, moving_delay_ms=5, seed=seed, idling=False))
+            found.append(toy_workload(arrivals, self.most, profile=profile, moving_delay_ms=5, seed=seed, idling=False))
         return found[:limit]
+
+
+class OneExecutor(Varied):
+    """Independent jobs of one stage on one executor: whom the least work is left gets it (Schrage, 1968)."""
+
+    most, stages, gap_ms = 1, 1, 100
 
 
 def by_hand(condition: str, tie: str) -> CompiledPolicy:
@@ -81,6 +90,29 @@ def logged(instance: Varied, expert: CompiledPolicy, path: Path, *splits: str) -
     return path
 
 
+def learned(instance: Varied, expert: CompiledPolicy, folder: Path) -> tuple[ScoredPolicy, float, str]:
+    """A rule list distilled from an expert's log alone, without refinement.
+
+    Returns:
+        it; the share of real decisions of episodes that it has not seen in which it chooses as the expert; its text.
+    """
+    log = logged(instance, expert, folder / "decisions.parquet", *EPISODES)
+    bench = Bench(instance, instance.problem.measures[0], instance.split("train", 2), instance.split("validation", 2))
+    common = StudentsParams(
+        limit_tree=LimitTreeParams(leaves=2), limit_caps=LimitCapsParams(terms=0), dagger_rounds=0, dagger_episodes=1
+    )
+    dataset = read_dataset(log, PROBLEM, "train", instance.most)
+    task = Task("rule_list", PROBLEM, dataset, bench, RuleListParams(), common, 1)
+    distilled(task, rule_list.learn, None, []).write(folder / "rule_list.json")
+    student = load_policy(folder / "rule_list.json")
+    held_out = read_dataset(log, PROBLEM, "validation", instance.most).rank
+    real = subset(held_out, ~held_out.trivial)
+    assert len(real.chosen) > 100
+    assert np.mean(real.chosen == real.starts[:-1]) < 0.6, "the first candidate would do"
+    text = " ".join(render(student).split("How many")[0].split())
+    return student, float(np.mean(rank_answers(student, real) == real.chosen)), text
+
+
 @pytest.mark.parametrize(
     ("expert", "printed"),
     [
@@ -93,24 +125,20 @@ def logged(instance: Varied, expert: CompiledPolicy, path: Path, *splits: str) -
     ids=["least work left", "short tasks, then least work left"],
 )
 def test_the_rule_of_an_expert_is_found_again(expert: CompiledPolicy, printed: str, tmp_path: Path) -> None:
-    """Distilled alone, without refinement, and asked about episodes that it has not seen."""
-    instance = Varied()
-    log = logged(instance, expert, tmp_path / "decisions.parquet", *EPISODES)
-    bench = Bench(instance, instance.problem.measures[0], instance.split("train", 2), instance.split("validation", 2))
-    common = StudentsParams(
-        limit_tree=LimitTreeParams(leaves=2), limit_caps=LimitCapsParams(terms=0), dagger_rounds=0, dagger_episodes=1
-    )
-    dataset = read_dataset(log, PROBLEM, "train", EXECUTORS)
-    task = Task("rule_list", PROBLEM, dataset, bench, RuleListParams(), common, 1)
-    distilled(task, rule_list.learn, None, []).write(tmp_path / "rule_list.json")
-    student = load_policy(tmp_path / "rule_list.json")
-    held_out = read_dataset(log, PROBLEM, "validation", EXECUTORS).rank
-    real = subset(held_out, ~held_out.trivial)
-    assert len(real.chosen) > 200
-    assert np.mean(real.chosen == real.starts[:-1]) < 0.6, "the first candidate would do"
-    assert np.mean(rank_answers(student, real) == real.chosen) >= 0.99
-    text = " ".join(render(student).split("How many")[0].split())
+    _, share, text = learned(Varied(), expert, tmp_path)
+    assert share >= 0.99
     assert re.search(rf"among equals the one with the least job_work_left_s\. {printed}", text), text
+
+
+def test_shortest_remaining_work_on_one_executor_is_found_again_exactly(tmp_path: Path) -> None:
+    """The toy whose best rule is known, from the simulator to the words: every real decision, and no rule beside it."""
+    student, share, text = learned(OneExecutor(), heuristic("sjf_cp"), tmp_path)
+    assert share == 1.0
+    rules = student.scorers[STAGE.name]
+    assert isinstance(rules, RuleList)
+    assert rules.ties == ("job_work_left_s",)
+    assert [rule.conditions for rule in rules.rules] == [()]
+    assert re.search(r"among equals the one with the least job_work_left_s\. 1\. otherwise", text), text
 
 
 @pytest.mark.parametrize("splits", [(), ("train",)], ids=["empty log", "empty split"])
@@ -119,4 +147,4 @@ def test_a_log_without_decisions_to_learn_from_is_told(splits: tuple[str, ...], 
     log = logged(Varied(), heuristic("fifo"), tmp_path / "decisions.parquet", *splits)
     told = f"{log}: no decision of the validation episodes to learn from; log more of them"
     with pytest.raises(ClearschedError, match=f"^{re.escape(told)}$"):
-        read_dataset(log, PROBLEM, "validation", EXECUTORS, budget)
+        read_dataset(log, PROBLEM, "validation", Varied.most, budget)

@@ -132,7 +132,7 @@ def choices_of(features: np.ndarray, size: int, best: Any) -> Choices:
 
 
 def test_shortest_remaining_work_is_recovered_in_words() -> None:
-    """Independent jobs of one stage on one executor: the best rule known is the least work left first."""
+    """Of random candidates; of a simulated executor, from the log on, in tests/test_recovering.py."""
     generator = np.random.default_rng(1)
     features = generator.uniform(1, 100, size=(4_000, len(NAMES))).astype(np.float32)
     features[:, NAMES.index("job_is_source")] = 0

@@ -170,7 +170,7 @@ def test_nothing_is_proved_past_patches(files: dict[str, Path], tmp_path: Path) 
     patched(LATE).write(tmp_path / "patched.json")
     told = " ".join(reading.verify(tmp_path / "patched.json").split())
     assert "1 patch lies on top. What follows is of the scores beneath" in told
-    assert "No bound of the wait is proved: patches come before the scores." in told
+    assert "No bound of the wait is proved: patches come before the scores, and the first of them does not" in told
     text = reading.explain(tmp_path / "patched.json", files["decisions"], 1, 2).replace("\n", " ")
     assert "patch 1 (avoid, let them wait)" in text or "job_age_s" in text
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearsched import reading
+from clearsched.compiled.scoring import choose
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
@@ -27,12 +28,15 @@ from clearsched.reading.verification.bounds import score_bounds
 from clearsched.reading.verification.box import Box, cells, unbounded
 from clearsched.reading.verification.monotone import monotone
 from clearsched.reading.verification.structure import structure_of, told
+from clearsched.reading.verification.switches import boxes_of
 from clearsched.reading.verification.verify import lines_of
-from clearsched.reading.verification.waiting import AgeRule, age_rule, longest_wait
+from clearsched.reading.verification.waiting import AgeRule, age_rule, longest_wait, patched_age_rule
 from clearsched.scorers.conditions import Condition, Rule, first_rule, parse_conditions
+from clearsched.scorers.patches import read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import read_scorer
+from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.trees import TreeSum
 from conformance.cases import CASES
 from random_trees import random_tree
@@ -97,6 +101,62 @@ def check(scorer: Any, feature: int, direction: int) -> None:
 @given(rule_lists(), st.integers(0, 2), st.sampled_from([-1, 1]))
 def test_rules_go_one_way_or_two_rows_say_no(rules: RuleList, feature: int, direction: int) -> None:
     check(rules, feature, direction)
+
+
+@st.composite
+def switches(draw: Any) -> Switch:
+    """Rule lists, of which load tells the one that answers."""
+    load = st.builds(Condition, st.just(1), st.booleans(), st.sampled_from([0.0, 1.0, 1.5, 3.0]))
+    cases = [Case(condition, draw(rule_lists())) for condition in draw(st.lists(load, max_size=2))]
+    return Switch((*cases, Case(None, draw(rule_lists()))), NAMES)
+
+
+def case_of(switch: Switch) -> np.ndarray:
+    """int64[n]: the case of each row of the grid."""
+    conditions = [(case.condition,) if case.condition else () for case in switch.cases]
+    return first_rule([Rule(each, 0.0) for each in conditions], GRID)
+
+
+@settings(deadline=None)
+@given(switches(), st.sampled_from([0, 2]), st.sampled_from([-1, 1]))
+def test_switches_go_one_way_or_two_rows_say_no(switch: Switch, feature: int, direction: int) -> None:
+    check(switch, feature, direction)
+
+
+@settings(deadline=None)
+@given(switches())
+def test_cases_are_looked_into_where_they_answer(switch: Switch) -> None:
+    place, values = case_of(switch), set()
+    assert switch.firing(GRID, NAMES) is not None and np.array_equal(switch.firing(GRID, NAMES), place)
+    for number, (case, part) in enumerate(zip(switch.cases, boxes_of(switch, BOX), strict=True)):
+        own = GRID[place == number]
+        assert (part is None) == (len(own) == 0)
+        if part is not None:
+            assert part.low.tolist() == own.min(axis=0).tolist() and part.high.tolist() == own.max(axis=0).tolist()
+            met = first_rule(case.scorer.rules, own)
+            assert structure_of(case.scorer, part).dead == tuple(set(range(len(case.scorer.rules))) - set(met))
+            values |= {case.scorer.rules[rule].value for rule in met}
+    assert score_bounds(switch, cells([()], BOX)[0][0], BOX) == (min(values), max(values))
+
+
+def test_a_switch_in_words() -> None:
+    quiet = dag_rules(("job_age_s < 9 and job_age_s >= 9", 3), *OTHERS)
+    crowded = dag_rules(("jobs_in_system < 4", 3), *OTHERS)
+    jobs = Condition(COLUMN["jobs_in_system"], True, 5.0)
+    policy = student(Switch((Case(jobs, quiet), Case(jobs, quiet), Case(None, crowded)), FEATURE_NAMES))
+    text = "\n".join(lines_of(policy, {}, None))
+    assert "case 1, jobs_in_system < 5:\n    contradictions: rule 1" in text
+    assert "case 2, jobs_in_system < 5: dead: no row comes to it" in text
+    assert "case 3, otherwise:\n    contradictions: none\n    dead rules: rule 1" in text
+    assert "more job_is_source never lowers the score: proved" in text
+    pieces = {piece.name: piece.without for piece in policy.scorers["stage"].pieces()}
+    assert list(pieces)[:4] == ["case 1", "case 2", "case 3", "case 1: rule 1"]
+    less = pieces["case 1: rule 1"]
+    assert (
+        less is not None
+        and less.cases[0].scorer.rules == quiet.rules[1:]
+        and less.cases[1:] == policy.scorers["stage"].cases[1:]
+    )
 
 
 def a_sum(seed: int, count: int = 4, depth: int = 3) -> TreeSum:
@@ -315,6 +375,48 @@ def test_what_is_no_rule_of_age() -> None:
     assert rule_of(dag_rules(("job_is_source >= 1", 4), ("job_age_s >= 600", 3), ("otherwise", 1))) is None
     assert rule_of(dag_rules(("job_age_s >= 600 and job_fair_load < 2", 3), *OTHERS)) is None
     assert rule_of(dag_rules(("job_age_s >= 600", -1), ("otherwise", -2))) == AgeRule(600, False, False)
+
+
+def patched_rule(*patches: dict[str, Any], scorer: Any = None, none: bool = False) -> AgeRule | None:
+    read = read_patches(list(patches), DAG_JOBS, "test")
+    return patched_age_rule(read, none, scorer or dag_rules(*OTHERS), RANK, ANY, FEATURE_NAMES)
+
+
+def test_a_patch_on_age_is_a_rule_of_age() -> None:
+    old = {"when": "job_age_s >= 600", "do": "prefer"}
+    found = AgeRule(600, False, True)
+    assert patched_rule(old) == found
+    assert patched_rule({**old, "when": "job_age_s >= 600 and stage_is_ready >= 1"}) == found
+    other = {"when": "job_fair_load >= 2", "do": "avoid"}
+    assert patched_rule(old, other) == found
+    assert patched_rule({"when": "always", "cap": 0.5}, old) == found, "how many is another question"
+    assert patched_rule(other, old) is None, "the first decides"
+    assert patched_rule(other, {**old, "priority": 1}) == found
+    assert patched_rule({**old, "when": "job_age_s >= 600 and job_fair_load < 2"}) is None
+    assert patched_rule({**old, "when": "job_age_s < 600"}) is None
+    assert patched_rule({**old, "do": "avoid"}) is None
+    idle = {"when": "job_fair_load >= 9", "do": "idle"}
+    assert patched_rule(old, idle) is None, "it may concern the old as well"
+    # Where scores may answer "none of these", a preferred candidate needs one above 0.
+    assert patched_rule(old, none=True) == found
+    assert patched_rule(old, scorer=dag_rules(("job_is_source >= 1", 2), ("otherwise", -1)), none=True) is None
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_whom_a_patch_on_age_prefers_comes_first(seed: int) -> None:
+    """Of random decisions: the one that is chosen is old and ready, wherever one is."""
+    generator = np.random.default_rng(seed)
+    rows = generator.uniform(0, 3, size=(6, len(FEATURE_NAMES))).astype(np.float32)
+    rows[:, COLUMN["job_age_s"]] = generator.choice([10, 599, 600, 5000], 6)
+    rows[:, COLUMN["stage_is_ready"]] = generator.integers(0, 2, 6)
+    patches = [
+        {"when": "job_age_s >= 600 and stage_is_ready >= 1", "do": "prefer"},
+        {"when": "job_fair_load >= 1.5", "do": "avoid"},
+    ]
+    policy = replace(student(dag_rules(*OTHERS)), patches=read_patches(patches, DAG_JOBS, "test"))
+    old = (rows[:, COLUMN["job_age_s"]] >= 600) & (rows[:, COLUMN["stage_is_ready"]] >= 1)
+    chosen = choose(policy.packed(RANK), rows, none_allowed=False)
+    assert old[chosen] or not old.any()
 
 
 def test_rules_of_age_of_steps_and_trees() -> None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from clearsched.compiled.gates import Gate, gated, joined
 from clearsched.compiled.scoring import Packed
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.conditions import OTHERWISE, Condition, parse_conditions
-from clearsched.scorers.pieces import each_of
+from clearsched.scorers.conditions import OTHERWISE, Condition, Rule, parse_conditions
+from clearsched.scorers.pieces import each_of, with_item
+from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import ByColumns, Facts, Piece, Question, Scorer, known_column, read_scorer
 
 
@@ -113,8 +114,22 @@ class Switch(ByColumns):
             case.scorer.check(choice, f"{where}.switch[{place}].use")
 
     def pieces(self) -> list[Piece]:
-        """The cases."""
-        return each_of(self, "cases", "case", otherwise=True)
+        """The cases, and what each is put together of."""
+        within = [
+            Piece(f"case {place + 1}: {piece.name}", piece.without and self._with(place, piece.without), speaks=False)
+            for place, case in enumerate(self.cases)
+            for piece in case.scorer.pieces()
+        ]
+        return [*each_of(self, "cases", "case", otherwise=True), *within]
+
+    def numbered(self) -> Switch:
+        """The place of the case that answers."""
+        places = [RuleList((Rule((), float(place)),), self.names) for place in range(len(self.cases))]
+        cases = zip(self.cases, places, strict=True)
+        return Switch(tuple(case._replace(scorer=scorer) for case, scorer in cases), self.names)
+
+    def _with(self, place: int, scorer: Scorer) -> Switch:
+        return replace(self, cases=with_item(self.cases, place, self.cases[place]._replace(scorer=scorer)))
 
     def places(self) -> Counter[str]:
         """Of the conditions and of the cases."""

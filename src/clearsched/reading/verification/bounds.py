@@ -9,10 +9,12 @@ import numpy as np
 
 from clearsched.compiled.trees import LEAF
 from clearsched.reading.verification.box import Box, Region, TooManyCells, cells, within
+from clearsched.reading.verification.switches import regions_of
 from clearsched.scorers.conditions import Condition
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import Step, StepList
+from clearsched.scorers.switch import Switch
 from clearsched.scorers.trees import TreeSum
 
 
@@ -66,6 +68,13 @@ def _of_steps(scorer: StepList, region: Region, box: Box) -> tuple[float, float]
             ends.append(step_bounds(step, scorer, region))
         if not step.of:
             uncapped.append(step.conditions)
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+@_bounds.register(Switch)
+def _of_cases(scorer: Switch, region: Region, box: Box) -> tuple[float, float]:
+    parts = zip(scorer.cases, regions_of(scorer, region, box), strict=True)
+    ends = [_bounds(case.scorer, part, box) for case, part in parts if part is not None]
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 

@@ -1,8 +1,8 @@
 """Does a score go the way that a feature should move it: proved over the box of features, or two rows that say no.
 
 "More work left never raises priority": two rows that differ in one feature only, and the one with more of it must not
-have the higher score. Rule lists and sums of trees are decided; weights by their signs; of others what is not settled
-by their form is searched for two rows that say no.
+have the higher score. Rule lists, sums of trees and switches between them are decided; weights by their signs; of
+others what is not settled by their form is searched for two rows that say no.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from clearsched.reading.verification import tree_sums
 from clearsched.reading.verification.bounds import step_bounds
 from clearsched.reading.verification.box import Box, Region, TooManyCells, a_row, cells, whole_region
 from clearsched.reading.verification.pairs import Found, Undecided, pair
+from clearsched.reading.verification.switches import boxes_of
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import Step, StepList
+from clearsched.scorers.switch import Switch
 from clearsched.scorers.ties import tie_weights
 from clearsched.scorers.trees import TreeSum
 
@@ -127,6 +129,31 @@ def _of_ties(scorer: RuleList, feature: int, direction: int, box: Box, regions: 
             return pair(region, box, feature, max(region.low[feature], low - 1.0), low)
         if box.after(feature, low) < high:
             return pair(region, box, feature, low, box.before(feature, high))
+    return None
+
+
+# Switches -----------------------------------------------------------------------------------------------------------
+
+
+@_decided.register(Switch)
+def _of_cases(scorer: Switch, feature: int, direction: int, box: Box, names: Sequence[str]) -> Found | None:
+    """Each case where it answers. What decides between cases two candidates share: they never differ in it."""
+    asked = [case.condition.feature for case in scorer.cases if case.condition]
+    if feature in asked:
+        raise Undecided
+    undecided = False
+    for case, part in zip(scorer.cases, boxes_of(scorer, box), strict=True):
+        if part is None or names[feature] not in case.scorer.used:
+            continue
+        try:
+            found = _decided(case.scorer, feature, direction, part, names)
+        except (Undecided, TooManyCells):
+            undecided = True
+            continue
+        if found is not None:
+            return found._replace(held=tuple(sorted({*found.held, *asked})))
+    if undecided:
+        raise Undecided
     return None
 
 

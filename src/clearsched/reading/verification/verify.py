@@ -17,10 +17,14 @@ from clearsched.reading.reasons import valued
 from clearsched.reading.verification.box import Box, box_of, reordered, unbounded
 from clearsched.reading.verification.monotone import PAIRS, Verdict, monotone
 from clearsched.reading.verification.structure import structure_of, told
-from clearsched.reading.verification.waiting import AgeRule, Wait, age_rule, longest_wait
+from clearsched.reading.verification.switches import boxes_of
+from clearsched.reading.verification.waiting import AgeRule, Wait, age_rule, longest_wait, patched_age_rule
 from clearsched.reading.worth import Bench
+from clearsched.scorers.conditions import OTHERWISE
 from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.scorers.scorer import Scorer
+from clearsched.scorers.switch import Switch
 
 WIDTH = 110
 
@@ -64,7 +68,7 @@ def beneath(policy: ScoredPolicy) -> str:
     if count:
         told.append(
             f"{count} patch{'es lie' if count > 1 else ' lies'} on top. What follows is of the scores beneath: they "
-            "decide among candidates of whom all patches say the same, and no bound of a wait follows from them."
+            "decide among candidates of whom all patches say the same. A bound of a wait is one of the patches alone."
         )
     if policy.guard:
         told.append(f"It has a guard, and nothing here is of that: {policy.guard.sentence(policy.problem)}")
@@ -81,14 +85,36 @@ def _box(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> tu
 
 
 def _structure(policy: ScoredPolicy, choice: Choice, logged: dict[str, Choices]) -> list[str]:
-    scorer, choices = policy.scorers[choice.name], logged.get(choice.name)
-    found = structure_of(scorer, _box(policy, choice, logged)[0])
-    fired = None
-    if choices is not None and len(choices.chosen) and found.kind:
+    choices = logged.get(choice.name)
+    rows = None
+    if choices is not None and len(choices.chosen):
         rows = choices.features[~choices.is_none] if choice.form == "rank" else choices.features[choices.starts[:-1]]
-        spoke = scorer.firing(rows, names_of(choice))
-        fired = None if spoke is None else np.isin(np.arange(speakers(scorer)), spoke).tolist()
+    return _found_in(policy.scorers[choice.name], _box(policy, choice, logged)[0], choice, rows)
+
+
+def _found_in(scorer: Scorer, box: Box, choice: Choice, rows: np.ndarray | None) -> list[str]:
+    """What in a scorer can never count; `rows`: of the log, float32[n, F], those that it is asked about."""
+    names = names_of(choice)
+    spoke = None if rows is None else scorer.firing(rows, names)
+    if isinstance(scorer, Switch):
+        return _found_in_cases(scorer, box, choice, rows, spoke)
+    found = structure_of(scorer, box)
+    fired = np.isin(np.arange(speakers(scorer)), spoke).tolist() if found.kind and spoke is not None else None
     return told(found, fired) or ["neither rules nor trees: not looked into"]
+
+
+def _found_in_cases(
+    scorer: Switch, box: Box, choice: Choice, rows: np.ndarray | None, spoke: np.ndarray | None
+) -> list[str]:
+    """The same of each case of a switch, where it answers; `spoke`: the case that each row falls under."""
+    lines = []
+    for place, (case, part) in enumerate(zip(scorer.cases, boxes_of(scorer, box), strict=True)):
+        when = case.condition.text(scorer.names) if case.condition else OTHERWISE
+        lines.append(f"case {place + 1}, {when}:" if part else f"case {place + 1}, {when}: dead: no row comes to it")
+        if part is not None:
+            own = None if rows is None else rows[spoke == place]
+            lines += [f"  {line}" for line in _found_in(case.scorer, part, choice, own)]
+    return lines
 
 
 def verdicts(policy: ScoredPolicy, logged: dict[str, Choices]) -> list[tuple[str, Verdict]]:
@@ -137,7 +163,11 @@ def _counterexample(name: str, verdict: Verdict, names: Sequence[str], units: di
 def _waiting(policy: ScoredPolicy, logged: dict[str, Choices], bench: Bench | None) -> list[str]:
     rank = policy.rank
     box, names = _box(policy, rank, logged)
-    rule = age_rule(policy.scorers[rank.name], rank, box, names)
+    scorer = policy.scorers[rank.name]
+    if policy.patches:
+        rule = patched_age_rule(policy.patches, policy.none, scorer, rank, box, names)
+    else:
+        rule = age_rule(scorer, rank, box, names)
     lines = []
     if bench is not None:
         plain = heuristic(policy.problem, policy.problem.baseline)
@@ -162,13 +192,17 @@ def _measured(policy: ScoredPolicy, own: Wait, other: Wait, bench: Bench) -> str
 def _proved(policy: ScoredPolicy, rule: AgeRule | None) -> str:
     rank = policy.rank
     who = rank.group or "candidate"
-    if policy.patches:
-        return "No bound of the wait is proved: patches come before the scores."
+    if rule is None and policy.patches:
+        return (
+            "No bound of the wait is proved: patches come before the scores, and the first of them does not prefer "
+            f"{who}s for their age alone."
+        )
     if rule is None:
         return f"No bound of the wait is proved: no rule gives every old {who} a higher score than every younger one."
     unit = next(feature.unit for feature in rank.features if feature.name == rank.age)
     age = valued(rule.age, unit)
     ready = "ready " if rank.ready else ""
+    before = "is preferred by a patch to" if policy.patches else "has a higher score than"
     order = (
         f", the oldest first: it waits for older {who}s alone"
         if rule.oldest_first
@@ -177,7 +211,7 @@ def _proved(policy: ScoredPolicy, rule: AgeRule | None) -> str:
     safe = rule.above_none or not policy.may_idle
     none = "" if safe else " None of these may still be answered: that is not excluded."
     return (
-        f"Proved: from {rank.age} {age} on a {ready}candidate has a higher score than those of younger {who}s{order}. "
+        f"Proved: from {rank.age} {age} on a {ready}candidate {before} those of younger {who}s{order}. "
         f"So it is chosen at the latest when those have no {ready}candidate left, provided that decisions go on being "
         f"asked, offer it, and give each choice something.{none}"
     )

@@ -12,6 +12,7 @@ from clearsched.problems.problem import NONE, Compiled, Episode, Instance
 from clearsched.reading.verification.bounds import score_bounds
 from clearsched.reading.verification.box import Box, whole_region, within
 from clearsched.scorers.conditions import Condition
+from clearsched.scorers.patches import PREFER, STAY_IDLE, Patch, conditions_of
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.ties import MOST
 
@@ -103,3 +104,36 @@ def age_rule(scorer: Scorer, rank: Choice, box: Box, names: Sequence[str]) -> Ag
             ties = getattr(scorer, "ties", ())
             return AgeRule(mark, least == most and ties[:1] == (f"{MOST}{rank.age}",), least > 0)
     return None
+
+
+def patched_age_rule(
+    patches: Sequence[Patch], none: bool, scorer: Scorer, rank: Choice, box: Box, names: Sequence[str]
+) -> AgeRule | None:
+    """The rule of age that the first patch on the order of candidates is; None where it is none.
+
+    It must prefer whatever is old enough, ready candidates at least. "None of these" comes before a preferred candidate
+    too: no patch may answer it, and where scores may (`none`), that of each ready old candidate must be above 0.
+
+    Args:
+        patches: in the order in which they count.
+        none: whether "none of these" is an answer of the scores.
+        scorer, rank, box, names: as in `age_rule`.
+    """
+    ordering = [patch for patch in patches if patch.cap is None]
+    if not rank.age or not ordering or ordering[0].do != PREFER or any(patch.do == STAY_IDLE for patch in ordering):
+        return None
+    columns = [feature.name for feature in rank.features]
+    marks: list[float] = []
+    for column, below, threshold in conditions_of(ordering[0], rank):
+        if columns[column] == rank.age and not below:
+            marks.append(threshold)
+        elif columns[column] != rank.ready or below or threshold > 1:
+            return None
+    if not marks:
+        return None
+    mark, own = max(marks), list(names)
+    ready = [Condition(own.index(rank.ready), False, 1.0)] if rank.ready else []
+    old = within(whole_region(box), [Condition(own.index(rank.age), False, mark), *ready], box)
+    if none and (old is None or not score_bounds(scorer, old, box)[0] > 0):
+        return None
+    return AgeRule(mark, False, True)

@@ -13,7 +13,7 @@ from clearsched.evaluation import comparison, rollouts
 from clearsched.evaluation.policies import files_of, load_policies, reference_policy
 from clearsched.files import provenance, read_json
 from clearsched.problems import find_problem
-from clearsched.problems.problem import objectives
+from clearsched.problems.problem import objectives, told_measures
 from clearsched.schemas import COMPARISON, write_table
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def run_case(
         "label": cases_of(problem)[case].label,
         "setting": instance.describe("test", episodes),
     }
-    compared = comparison.compare(problem, runs, reference, bootstrap, further=objectives(problem))
+    told = (*objectives(problem), *told_measures(problem, instance.objective))
+    compared = comparison.compare(problem, runs, reference, bootstrap, further=told)
     write_table(
         out_dir / "episodes.parquet", rollouts.episode_table(runs), schemas.episodes(problem.measures), metadata
     )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clearsched.edge_cases.case import Case, Row, order_of
+from clearsched.evaluation.guards import MEASURES as GUARDED
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.seeds import LEARNED
 from clearsched.evaluation.significance import direction_of
@@ -43,6 +44,8 @@ def render(problem: Problem, objective: Measure, cases: Sequence[Case], bootstra
         "",
         *_ratios(problem, objective, cases),
         *_sentences(problem, objective, cases, bootstrap),
+        "",
+        *_legend(problem, objective, cases),
     ]
     for case in cases:
         lines += ["", f"{case.label}: {case.setting}", "", *_case_lines(problem, objective, case, bootstrap)]
@@ -110,13 +113,13 @@ def verdicts_of(problem: Problem, objective: Measure, case: Case, bootstrap: Boo
 
 
 def _case_lines(problem: Problem, objective: Measure, case: Case, bootstrap: Bootstrap) -> list[str]:
-    """A table of one case: the objective with its difference, and the means of what else may be an objective."""
+    """A table of one case: the objective with its difference, what else may be one, and what belongs beside a mean."""
     rows = case.of(objective)
-    others = [measure for measure in objectives(problem) if measure != objective and case.of(measure)]
-    means = {measure.name: {row["policy"]: row["mean"] for row in case.of(measure)} for measure in others}
+    columns = [(measure, *_column(case, measure)) for measure in _others(problem, objective) if case.of(measure)]
     places = decimals(max(abs(row["mean"]) for row in rows))
     header = ["policy", "kind", with_unit(objective.short, objective.unit), "difference (%)", "CI (%)", "worst"]
-    header += [f"x {label(problem, problem.baseline)}", *(with_unit(measure.short, measure.unit) for measure in others)]
+    header += [f"x {label(problem, problem.baseline)}"]
+    header += [with_unit(measure.short, measure.unit) for measure, _, _ in columns]
     body = []
     for row in rows:
         base = row["mean"] - row["difference"]
@@ -129,8 +132,27 @@ def _case_lines(problem: Problem, objective: Measure, case: Case, bootstrap: Boo
             _difference(bootstrap, row).strip(),
         ]
         cells += ["" if row["policy"] == row["reference"] else told, f"{row['worst']:.{places}f}", _ratio(row)]
-        for measure in others:
-            digits = decimals(max(abs(mean) for mean in means[measure.name].values()))
-            cells.append(f"{means[measure.name][row['policy']]:.{digits}f}")
+        cells += [f"{values[row['policy']]:.{digits}f}" for _, values, digits in columns]
         body.append(cells)
     return layout(header, body, left=2)
+
+
+def _others(problem: Problem, objective: Measure) -> list[Measure]:
+    """What is told beside the objective, as far as a case has it."""
+    told = (*objectives(problem), *(measure for measure in (*problem.measures, *GUARDED) if measure.beside))
+    return [measure for measure in dict.fromkeys(told) if measure != objective]
+
+
+def _column(case: Case, measure: Measure) -> tuple[dict[str, float], int]:
+    """A measure of each policy, and how many digits to tell of it."""
+    values = {row["policy"]: row[measure.beside or "mean"] for row in case.of(measure)}
+    return values, decimals(max(map(abs, values.values())))
+
+
+def _legend(problem: Problem, objective: Measure, cases: Sequence[Case]) -> Iterator[str]:
+    """What the columns of the tables of the cases are: a line each."""
+    yield "A table of each case. worst: the worst episode."
+    for measure in _others(problem, objective):
+        if any(case.of(measure) for case in cases):
+            over = "on the worst episode" if measure.beside == "worst" else "mean over the episodes"
+            yield f"{measure.short}: {measure.label}, {over}."

@@ -55,14 +55,22 @@ def _legend(problem: Problem, rows: list[Row], columns: Sequence[tuple[Measure, 
 
 
 def stray_lines(problem: Problem, rows: list[Row], where: str = "") -> list[str]:
-    """Who was made here and is far worse than the baseline on some episode, which its mean may hide.
+    """Who is far worse than the baseline on some episode, which the mean may hide.
+
+    A line for each policy that was made here, and one for all heuristics.
 
     `where`: begins each line, for one of several sets of episodes.
     """
     plain = label(problem, problem.baseline)
-    return [
+    stray = [row for row in rows if (row["worst_to_baseline"] or 0.0) > LIMIT]
+    lines = [
         f"* {where}{label(problem, row['policy'])}: {row['worst_to_baseline']:.2f} times {plain} on its worst episode: "
         "find out why before it schedules anything"
-        for row in rows
-        if row["kind"] in LEARNED and (row["worst_to_baseline"] or 0.0) > LIMIT
+        for row in stray
+        if row["kind"] in LEARNED
     ]
+    others = [row for row in stray if row["kind"] not in LEARNED]
+    if others:
+        told = ", ".join(f"{label(problem, row['policy'])} {row['worst_to_baseline']:.2f}" for row in others)
+        lines.append(f"* {where}heuristics above {LIMIT:g} times {plain} on an episode: {told}")
+    return lines

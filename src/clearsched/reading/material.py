@@ -10,7 +10,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file, read_json
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import find_objective
+from clearsched.problems.problem import find_objective, told_measures
 from clearsched.reading.files import SPLIT, read_log
 from clearsched.reading.worth import Bench, Worth, worth_of
 from clearsched.schemas import COMPARISON, FIDELITY, read_table
@@ -38,6 +38,7 @@ class Material:
         params: of the stage students.
         objective: what policies are compared by.
         comparison: rows of it, best first.
+        beside: the student's rows of what belongs beside a mean.
         confidence: level of their intervals.
         fidelity: the student's rows.
         bench: validation episodes.
@@ -51,6 +52,7 @@ class Material:
     params: Row
     objective: Measure
     comparison: list[Row]
+    beside: list[tuple[Measure, Row]]
     confidence: float
     fidelity: list[Row]
     bench: Bench
@@ -81,7 +83,7 @@ def gather(path: Path, results: Path) -> Material:
     compared, about = read_table(evaluation / "comparison.parquet", COMPARISON)
     if about.get("inputs", {}).get(f"students/{path.name}") != digest_file(path):
         raise ClearschedError(f"{evaluation}: evaluated another {path.name} than {path}: run snakemake")
-    objective = find_objective(policy.problem, about["objective"], evaluation)
+    objective, rows = find_objective(policy.problem, about["objective"], evaluation), compared.to_pylist()
     faithful = read_table(evaluation / "fidelity.parquet", FIDELITY)[0].to_pylist()
     instance = policy.problem.open(results / INPUTS["trace"], results / INPUTS["workloads"])
     bench = Bench(instance, instance.split(SPLIT))
@@ -92,7 +94,13 @@ def gather(path: Path, results: Path) -> Material:
         results,
         read_json(_there(results / "params" / "students.json")),
         objective,
-        [row for row in compared.to_pylist() if row["measure"] == objective.name],
+        [row for row in rows if row["measure"] == objective.name],
+        [
+            (measure, row)
+            for measure in told_measures(policy.problem, objective)[1:]
+            for row in rows
+            if measure.beside and row["measure"] == measure.name and row["policy"] == policy.name
+        ],
         float(about.get("confidence", 0.95)),
         [row for row in faithful if row["policy"] == policy.name],
         bench,

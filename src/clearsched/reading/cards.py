@@ -12,20 +12,9 @@ from clearsched.reading.weaknesses import weaknesses
 from clearsched.reading.worth import table as worth_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.text import render
-from clearsched.search.safety import verdict_in
-from clearsched.shipped.cards import number, table
+from clearsched.shipped.cards import number, safety_rows, table
 from clearsched.shipped.making import run_command
 from clearsched.students.kinds import STUDENTS
-
-STRESS = {
-    "worst": ("objective", ""),
-    "end": ("time to the last job", ""),
-    "cleared": ("time until a backlog is cleared", ""),
-    "hard": ("any of these on an episode of the hardest kind", ""),
-    "batch_end": ("time to the last job of a batch", ""),
-    "of_limit": ("largest measure that has a limit", "its limit"),
-}
-"""What each number of a verdict (`search.safety.Verdict`) is the most of, and in times of what; empty: the baseline."""
 
 
 def write_card(path: Path, results: Path, out: Path | None = None) -> Path:
@@ -123,22 +112,8 @@ def _cost(material: Material) -> list[str]:
     for measure, row in material.beside:
         over = "worst episode" if measure.beside == "worst" else "mean"
         told.append([f"{measure.label}, {over}", f"{number(row[measure.beside])} {measure.unit}".rstrip()])
-    return table(["measured", ""], told + _stress(policy))
-
-
-def _stress(policy: ScoredPolicy) -> list[list[str]]:
-    """What the safety check came to, as far as anything came of each number."""
-    stress = policy.evidence.get("stress")
-    if not isinstance(stress, dict):
-        return []
-    verdict, plain = verdict_in(policy.evidence), stress["heuristic"]
-    told = [["safety check: training and stressed episodes", number(stress["episodes"])]]
-    told += [
-        [f"safety check: {what}", f"{number(getattr(verdict, name))} times {of or plain}"]
-        for name, (what, of) in STRESS.items()
-        if getattr(verdict, name)
-    ]
-    return told
+    told += [[f"safety check: {what}", value] for what, value in safety_rows(policy.evidence.get("stress"))]
+    return table(["measured", ""], told)
 
 
 def _fidelity(rows: Sequence[Row]) -> list[str]:

@@ -237,9 +237,13 @@ def told_safe(evidence: Mapping[str, Any]) -> bool:
 
 
 def unsafe_in_words(name: str, evidence: Mapping[str, Any]) -> str:
-    """A line for who is about to use a policy that its file tells is not safe; empty for any other."""
-    verdict = verdict_in(evidence)
-    return f"{name} is not safe: {verdict}; do not deploy it (docs/students.md)" if verdict.strays else ""
+    """A line for who is about to use a policy that its file tells is not safe, or was judged by less; else empty."""
+    verdict, stress = verdict_in(evidence), evidence.get("stress")
+    if verdict.strays:
+        return f"{name} is not safe: {verdict}; do not deploy it (docs/students.md)"
+    if stress and "hard" not in stress:
+        return f"{name} passed an older safety check, which asked less: fit or search it anew (docs/students.md)"
+    return ""
 
 
 def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str, Any]:

@@ -8,6 +8,16 @@ from typing import Any
 MOST_ROWS = 16
 """Of a curve."""
 
+STRESS = {
+    "worst": ("objective", ""),
+    "end": ("time to the last job", ""),
+    "cleared": ("time until a backlog is cleared", ""),
+    "hard": ("any of these on an episode of the hardest kind", ""),
+    "batch_end": ("time to the last job of a batch", ""),
+    "of_limit": ("largest measure that has a limit", "its limit"),
+}
+"""What each number of a verdict (`search.safety.Verdict`) is the most of, and in times of what; empty: the baseline."""
+
 
 def thinned(rows: Sequence[dict[str, Any]], columns: Sequence[str], most: int = MOST_ROWS) -> list[list[Any]]:
     """At most `most` rows of a curve as lists: those with a validation result if there are enough, spread evenly."""
@@ -94,6 +104,8 @@ def _policy(policy: dict[str, Any], digests: dict[str, str]) -> list[str]:
             [key, number(value)] for key, value in policy["validation"].items() if isinstance(value, int | float | str)
         ]
         lines += ["", *table(["validation", ""], told)]
+    told = safety_rows(policy.get("stress"))
+    lines += ["", *(table(["safety check", ""], told) if told else ["Never judged by the safety check."])]
     if policy.get("training"):
         keys = list(policy["training"][0])
         lines += [
@@ -105,6 +117,19 @@ def _policy(policy: dict[str, Any], digests: dict[str, str]) -> list[str]:
     curve = policy["curve"]
     rows = [[number(value) for value in row] for row in curve["rows"]]
     return [*lines, "", "Training curve (thinned):", "", *table(curve["columns"], rows)]
+
+
+def safety_rows(stress: Any) -> list[list[str]]:
+    """What the safety check came to, as far as anything came of each number; `stress`: of a policy's file."""
+    if not isinstance(stress, dict):
+        return []
+    told = [["training and stressed episodes", number(stress["episodes"])]]
+    told += [
+        [what, f"{number(stress[name])} times {of or stress['heuristic']}"]
+        for name, (what, of) in STRESS.items()
+        if stress.get(name)
+    ]
+    return told
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:

@@ -91,10 +91,10 @@ def make(name: str, results: Path) -> Path:
         "policies": described,
         "files": {file: digest_bytes(content) for file, content in files.items()},
     }
-    return _write(name, files, card)
+    return write(name, files, card)
 
 
-def _write(name: str, files: dict[str, bytes], card: dict[str, Any]) -> Path:
+def write(name: str, files: dict[str, bytes], card: dict[str, Any]) -> Path:
     """Write the folder; what was shipped before and is no longer part of it goes."""
     folder = store.FOLDER / name
     make_folder(folder)
@@ -164,7 +164,7 @@ def _described(path: Path, data: dict[str, str]) -> dict[str, Any]:
     for key, digest in data.items():
         if content["provenance"]["inputs"].get(key) != digest:
             raise ClearschedError(f"{path}: made from another {key} than lies beside it: run snakemake")
-    told = {key: content[key] for key in ("seed", "cloned", "validation") if key in content}
+    told = {key: content[key] for key in ("seed", "cloned", "validation", "stress") if key in content}
     for several, keys in TRAINED.items():
         if content.get(several):
             told["training"] = [{key: one.get(key) for key in keys} for one in content[several]]

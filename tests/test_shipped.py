@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -12,15 +13,18 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from clearsched import shipped
+from clearsched import search, shipped, teacher
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
+from clearsched.evaluation import shipped_safety
 from clearsched.files import digest_bytes, digest_file, write_json
 from clearsched.params import stage_values, write_stage
 from clearsched.problems import find_problem
 from clearsched.schemas import COMPARISON, LEARNING_CURVE, SEEDS, write_table
+from clearsched.search.safety import Verdict
 from clearsched.shipped import making, store
 from clearsched.shipped.cards import markdown, thinned
+from conformance.test_conformance import drawn
 from stages import stage_params
 
 PROBLEM = find_problem("dag_jobs")
@@ -317,8 +321,6 @@ def test_what_the_package_holds_is_whole() -> None:
 
 def test_a_search_may_take_what_is_shipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The files of the results are those of the package; other data are warned of, and nothing is searched."""
-    from clearsched import search
-
     results = results_of(tmp_path)
     shipped.make("small", results)
     data = [results / "traces/trace.parquet", results / "traces/workloads.parquet", tmp_path / "no tuned heuristics"]
@@ -353,3 +355,71 @@ def test_a_teacher_may_be_taken_from_what_is_shipped(tmp_path: Path) -> None:
     chosen = CliRunner().invoke(app, ["teacher", "choose", str(tmp_path / "out"), "--out", str(tmp_path / "chosen")])
     assert chosen.exit_code == 0, chosen.output
     assert bytes_of(tmp_path / "chosen") == bytes_of(results / "teacher")  # it still tells what it was chosen from
+
+
+# The safety check of today -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Results of which trace, episodes and the searched policy are real; what the network comes to is given."""
+    results = results_of(tmp_path)
+    trace, workloads = drawn(PROBLEM, tmp_path)
+    for path in (trace, workloads):
+        shutil.copy(path, results / "traces" / path.name)
+    inputs = {key: digest_file(results / "traces" / f"{key}.parquet") for key in ("trace", "workloads")}
+    origin = {"provenance": {"version": "1", "params": {}, "inputs": inputs}, "restarts": []}
+    rules = {"stage": {"rules": [{"if": "otherwise", "then": 1}], "ties": ["job_work_left_s"]}, "limit": 1.0}
+    weights = {"name": "weights", "kind": "searched", "problem": "dag_jobs", "none": False} | rules
+    write_json(
+        results / "search/weights.json",
+        weights | origin | {"stress": {"heuristic": "fair", "episodes": 2, "worst": 1.1}},
+    )
+    teacher = json.loads((results / "teacher/teacher.json").read_text())
+    write_json(results / "teacher/teacher.json", teacher | origin)
+    monkeypatch.setattr(shipped_safety, "load_teacher", lambda path: path)
+    verdict = Verdict(worst=1.61, episodes=40, hard=1.75)
+    monkeypatch.setattr(shipped_safety, "check_of", lambda instance: SimpleNamespace(verdict=lambda policy: verdict))
+    shipped.make("small", results)
+    return results
+
+
+def test_what_is_shipped_is_judged_by_the_check_of_today(
+    tmp_path: Path, folder: Path, judged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = stage_params(search={"source": "shipped", "shipped": "small"})
+    data = [judged / "traces/trace.parquet", judged / "traces/workloads.parquet", tmp_path / "no tuned heuristics"]
+    search.run(weights, "weights", *data, tmp_path / "out")
+    assert "weights passed an older safety check" in capsys.readouterr().err
+    assert "Never judged by the safety check." in (folder / "small/card.md").read_text()
+
+    assert CliRunner().invoke(app, ["shipped", "judge", "small", "--results", str(judged)]).exit_code == 0
+    entry = shipped.find("small")
+    assert {file for file in entry.card["files"] if entry.read(file)} == set(entry.card["files"]), (
+        "digests are those of now"
+    )
+    stress = json.loads((folder / "small/weights.json").read_text())["stress"]
+    assert stress["episodes"] > 2 and {"hard", "batch_end"} < set(stress)
+    assert entry.card["policies"]["weights"]["stress"] == stress
+    page = (folder / "small/card.md").read_text()
+    assert page == markdown(dict(entry.card))
+    assert "| any of these on an episode of the hardest kind | 1.75 times fair |" in page and "Never judged" not in page
+    search.run(weights, "weights", *data, tmp_path / "out")
+    assert "older safety check" not in capsys.readouterr().err
+    teacher.train(stage_params(teacher={"source": "shipped", "shipped": "small"}), *data, [], tmp_path / "out")
+    told = (
+        "clearsched: warning: the shipped teacher is not safe: on its worst episode it takes 1.61 times the baseline's"
+    )
+    assert told in capsys.readouterr().err
+
+
+def test_what_is_shipped_is_judged_on_its_own_streams(folder: Path, judged: Path) -> None:
+    before = bytes_of(folder)
+    path = judged / "params/workloads.json"
+    write_json(path, json.loads(path.read_text()) | {"scenario": "other"})
+    with pytest.raises(ClearschedError, match="results of the scenario 'other', not 'small'"):
+        shipped_safety.judge_shipped("small", judged)
+    path.unlink()
+    with pytest.raises(ClearschedError, match=r"params/workloads\.json is missing: run snakemake"):
+        shipped_safety.judge_shipped("small", judged)
+    assert bytes_of(folder) == before

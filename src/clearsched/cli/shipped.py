@@ -46,3 +46,14 @@ def make(
     from clearsched import shipped
 
     typer.echo(str(shipped.make(scenario, results)))
+
+
+@app.command()
+def judge(
+    scenario: Scenario,
+    results: Annotated[Path, typer.Option(help="Folder of the scenario's results: its trace and workloads are used.")],
+) -> None:
+    """Judge what is shipped by the safety check as it is now; write what came of it to its files and model card."""
+    from clearsched.evaluation.shipped_safety import judge_shipped
+
+    typer.echo(str(judge_shipped(scenario, results)))

@@ -18,7 +18,7 @@ from clearsched.search.safety import Verdict, evidence, judge
 from clearsched.search.trials import trials
 from clearsched.shipped import store
 from clearsched.shipped.making import write
-from clearsched.teacher import load_teacher
+from clearsched.teacher import load_policy as load_teacher
 from clearsched.teacher.judging import check_of
 
 
@@ -39,9 +39,12 @@ def judge_shipped(name: str, results: Path) -> Path:
     shipped = store.find(name)
     problem = find_problem(shipped.card["problem"])
     store.check(shipped, problem)
-    params = read_json(results / "params" / "workloads.json")
-    if params["scenario"] != name:
-        raise ClearschedError(f"{results}: results of the scenario {params['scenario']!r}, not {name!r}")
+    path = results / "params" / "workloads.json"
+    scenario = read_json(path)["scenario"] if path.is_file() else None
+    if scenario is None:
+        raise ClearschedError(f"{results}: no results of a scenario: params/{path.name} is missing: run snakemake")
+    if scenario != name:
+        raise ClearschedError(f"{results}: results of the scenario {scenario!r}, not {name!r}")
     instance = problem.open(results / "traces" / "trace.parquet", results / "traces" / "workloads.parquet")
     if instance.stress_share < 1:
         raise ClearschedError(f"{results}: workload.stress is below 1: what is shipped is asked the whole safety check")

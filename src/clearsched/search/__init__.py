@@ -24,9 +24,12 @@ def run(params: Params, family: str, trace: Path, workloads: Path, tuned: Path, 
             cannot be used.
     """
     if params.search.source == "shipped":
+        from clearsched.files import read_json
+        from clearsched.search.safety import tell_unsafe
         from clearsched.shipped import supply
 
         supply(params, params.search.shipped, family, trace, workloads, out_dir)
+        tell_unsafe(family, read_json(out_dir / f"{family}.json"))
         return out_dir / f"{family}.json"
     from clearsched.search.searching import search_one
 

@@ -12,6 +12,7 @@ and until the last job of a batch ends (`Instance.is_batch`): who serves short j
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -244,6 +245,13 @@ def unsafe_in_words(name: str, evidence: Mapping[str, Any]) -> str:
     if stress and "hard" not in stress:
         return f"{name} passed an older safety check, which asked less: fit or search it anew (docs/students.md)"
     return ""
+
+
+def tell_unsafe(name: str, evidence: Mapping[str, Any]) -> None:
+    """`unsafe_in_words` on stderr."""
+    told = unsafe_in_words(name, evidence)
+    if told:
+        print(f"clearsched: warning: {told}", file=sys.stderr)
 
 
 def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str, Any]:

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clearsched.compiled.scoring import scores_of
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
-from clearsched.problems.dag_jobs.features import FEATURE_NAMES
+from clearsched.problems.dag_jobs.features import FEATURE_NAMES, FEATURES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
@@ -23,6 +25,8 @@ from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import NONE
+from clearsched.reading.verification.box import Box
+from clearsched.reading.verification.monotone import monotone
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy, load_policy
@@ -41,7 +45,7 @@ from clearsched.students import limit_caps, refinement_steps, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
 from clearsched.students.level_structures import LevelSpace, level_structures
-from clearsched.students.numbers import Refinement
+from clearsched.students.numbers import Refinement, part_of
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.refining import refine
 from clearsched.students.repairing import cures, descended, headed, repaired, shifted
@@ -60,10 +64,19 @@ from clearsched.students.restructuring import (
 )
 from clearsched.students.rounding import Columns
 from clearsched.students.rule_list import distil
-from clearsched.students.settings import RefineParams, RuleListParams, StudentsParams, SwitchParams
+from clearsched.students.settings import (
+    BoostedTreesParams,
+    FairLimitParams,
+    PrunedTreeParams,
+    RefineParams,
+    RuleListParams,
+    StudentsParams,
+    SwitchParams,
+)
 from clearsched.students.task import Task
 from clearsched.students.tidying import tidied
 from clearsched.students.ties import find_ties, order_of, ordering
+from random_trees import COLUMNS, random_tree
 from toys import judged_on, stage, toy_trace, toy_workload
 
 STAGE, LIMIT = PROBLEM.choices
@@ -683,6 +696,55 @@ def test_no_rounds_leave_the_student_alone(seen: Choices) -> None:
     student = student_of(MOST_WORK)
     found = refine(task_of(seen), student, RefineParams(rounds=0))
     assert found.policy is student and len(found.costs) == 1 and found.evaluations == 0
+
+
+def test_a_level_that_is_given_is_kept(seen: Choices) -> None:
+    """Equal shares are what that kind is called by; another kind may get caps or a tree in their place."""
+    equal = LeastTerm(({"times": 0.5},), up=True)
+    student = replace(student_of(LEAST_WORK), scorers={"stage": LEAST_WORK, "limit": equal})
+    others = {}
+    for kind, budget in (("pruned_tree", PrunedTreeParams()), ("fair_limit", FairLimitParams())):
+        task = replace(task_of(seen), name=kind, settings=budget)
+        with trials(task.bench.instance, task.bench.measure) as runs:
+            steps = Steps(task, RefineParams(rounds=2), runs, task.bench.train, task.bench.validation, None)
+            others[kind] = [*steps._with_other_levels(student), *options_of(student, steps._around).get("limit", [])]
+    assert others["pruned_tree"] and not others["fair_limit"]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_trees_that_are_held_go_one_way_whatever_their_leaves(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    trees = [random_tree(generator, 3) for _ in range(3)]
+    directions = generator.choice([-1, 0, 1], COLUMNS).tolist()
+    names = tuple(f"f{column}" for column in range(COLUMNS))
+    rows = np.zeros((1, COLUMNS), np.float32)
+    part = part_of(TreeSum(tuple(trees), names), Columns(rows, directions), level=False)
+    filled = part.filled(generator.normal(size=len(part.numbers)).tolist())
+    assert isinstance(filled, TreeSum)
+    box = Box(np.zeros(COLUMNS), np.full(COLUMNS, 3.0), np.zeros(COLUMNS, bool), np.ones(COLUMNS))
+    for tree in filled.trees:
+        for column, direction in enumerate(directions):
+            alone = TreeSum((tree,), names)
+            assert direction == 0 or monotone(alone, column, direction, box, names).holds
+    again = part_of(filled, Columns(rows, directions), level=False)
+    assert again.filled([number.start for number in again.numbers]) == filled, "what goes the right way stays"
+
+
+def test_refined_trees_keep_the_directions_that_they_were_held_to(seen: Choices) -> None:
+    """More work left first would be better here, if it were allowed."""
+    tree = {"feature": [WORK, -1, -1], "threshold": [3.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
+    wrong = student_of(TreeSum(({**tree, "value": [0.0, 0.5, 0.5]},), NAMES))
+    assert FEATURES[WORK].monotone == -1
+    found = {}
+    for held in (False, True):
+        task = replace(task_of(seen), name="boosted_trees", settings=BoostedTreesParams(monotone=held))
+        with trials(task.bench.instance, task.bench.measure) as runs:
+            steps = Steps(task, RefineParams(rounds=1), runs, task.bench.train, task.bench.validation, None)
+            program = Refinement(wrong, steps._columns)
+        values = np.array([0.1, 0.9] + [1.0] * (len(program.numbers) - 2))
+        found[held] = program.filled(values).scorers["stage"].trees[0]["value"]
+    assert found[False][1:] == [0.1, 0.9] and found[True][1:] == [0.5, 0.5]
 
 
 def test_every_number_of_a_student_is_searched_for_and_put_back() -> None:

@@ -36,6 +36,7 @@ class StudentKind(NamedTuple):
     size: str = ""  # the setting that says how much of it there is to read; empty for a kind without one
     imitates: bool = True  # whether it learns from decisions, so that those of its own rollouts are worth asking for
     control_of: str = ""  # the kind whose refinement it repeats without a teacher
+    given_level: bool = False  # whether its level is what it is called by, and no refinement gives it another one
 
 
 STUDENTS = Registry(
@@ -159,6 +160,7 @@ STUDENTS = Registry(
             FairLimitParams,
             "a pruned tree chooses, and the level is an equal share, which is not learned",
             size="leaves",
+            given_level=True,
         ),
     ),
 )

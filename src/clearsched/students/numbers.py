@@ -146,7 +146,7 @@ def _threshold(name: str, value: float, whole: bool) -> Number:
 
 @part_of.register(TreeSum)
 def _of_trees(trees: TreeSum, columns: Columns, level: bool) -> Part:
-    """The values of the leaves."""
+    """The values of the leaves; those that go the wrong way from each other meet halfway (`held`)."""
     leaves = [
         (place, node)
         for place, tree in enumerate(trees.trees)
@@ -163,9 +163,48 @@ def _of_trees(trees: TreeSum, columns: Columns, level: bool) -> Part:
         found = [{**tree, "value": list(tree["value"])} for tree in trees.trees]
         for (place, node), value in zip(leaves, values, strict=True):
             found[place]["value"][node] = rounded(value, 3)
+        for tree in found if any(columns.directions) else ():
+            held(tree, columns.directions)
         return TreeSum(tuple(found), trees.names)
 
     return Part(numbers, filled)
+
+
+def held(
+    tree: Mapping[str, Any], directions: Sequence[int], node: int = 0, low: float = -np.inf, high: float = np.inf
+) -> None:
+    """Move the leaves of a tree so that its score goes one way with each feature that has a direction.
+
+    Where such a feature parts two branches, no leaf of the one is above any of the other: what is, comes to a bound
+    between them, and what is not stays (as xgboost holds a tree while it grows). So is a sum of such trees.
+
+    Args:
+        tree: lists as in a student's file; its values are changed.
+        directions: by column, +1, -1 or 0.
+        node: whose leaves.
+        low, high: between which they must lie.
+    """
+    feature, values = tree["feature"][node], tree["value"]
+    if feature == LEAF:
+        values[node] = rounded(min(max(values[node], low), high), 3)
+        return
+    below, above = tree["left"][node], tree["right"][node]
+    if directions[feature] == 0:
+        held(tree, directions, below, low, high)
+        held(tree, directions, above, low, high)
+        return
+    less, more = (below, above) if directions[feature] > 0 else (above, below)
+    most, least = max(_leaves(tree, less)), min(_leaves(tree, more))
+    middle = min(max((most + least) / 2, low), high)
+    held(tree, directions, less, low, middle)
+    held(tree, directions, more, middle, high)
+
+
+def _leaves(tree: Mapping[str, Any], node: int) -> list[float]:
+    """The values of the leaves below a node."""
+    if tree["feature"][node] == LEAF:
+        return [tree["value"][node]]
+    return [*_leaves(tree, tree["left"][node]), *_leaves(tree, tree["right"][node])]
 
 
 @part_of.register(StepList)

@@ -17,6 +17,7 @@ from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import Trials
 from clearsched.students.assembly import numbered
+from clearsched.students.kinds import STUDENTS
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
@@ -77,10 +78,14 @@ class Steps:
         self._tried: set[str] = set()  # shapes whose numbers were searched, and that were no better
         self._task, self._settings, self._runs, self._train, self._choosing = task, settings, runs, train, choosing
         self._features = task.dataset.rank.features[~task.dataset.rank.is_none]
-        self._columns = {task.rank.name: Columns(self._features)}
+        held = getattr(task.settings, "monotone", False)
+        directions = [feature.monotone for feature in task.rank.features] if held else []
+        self._columns = {task.rank.name: Columns(self._features, directions)}
         if task.level is not None and task.dataset.level is not None:
             self._level_rows = task.dataset.level.features[task.dataset.level.starts[:-1]]
             self._columns[task.level.name] = Columns(self._level_rows)
+        kind = STUDENTS.get(task.name)
+        self._moves_levels = self._settings.levels and not (kind and kind.given_level)
         self._few = train[: max(1, round(COMPARED * len(train)))]
         self._probes, self.are_held = probes, True
         self._known = 0  # episodes that had told somebody apart when the round began
@@ -212,7 +217,7 @@ class Steps:
     def _with_other_levels(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student with all else that was fitted for its level: with its numbers it may be worth more."""
         level = self._task.level
-        if level is None or not self._settings.levels:
+        if level is None or not self._moves_levels:
             return []
         others = [
             replace(student, scorers={**student.scorers, level.name: scorer}) for scorer in level_scorers(self._task)
@@ -251,7 +256,7 @@ class Steps:
         budget = Budget(**{name: getattr(task.settings, name, ANY) for name in Budget._fields})
         around = Around(task.rank.name, self._runs.cost, self._train, task.bench.short, self._features, most, ties)
         around = around._replace(budget=budget)
-        if level is None or task.dataset.level is None or not self._settings.levels:
+        if level is None or task.dataset.level is None or not self._moves_levels:
             return around
         rows, columns = self._level_rows, self._columns[level.name]
         space = LevelSpace(

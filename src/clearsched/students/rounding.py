@@ -17,9 +17,14 @@ CHANGED_SHARE = 0.002
 
 
 class Columns:
-    """The sorted values of every feature, to tell what a threshold can be rounded to."""
+    """The sorted values of every feature, to tell what a threshold can be rounded to.
 
-    def __init__(self, features: np.ndarray) -> None:
+    Attributes:
+        directions: of each feature, the way that a score must go with it (`Feature.monotone`); empty: either.
+    """
+
+    def __init__(self, features: np.ndarray, directions: Sequence[int] = ()) -> None:
+        self.directions = tuple(directions)
         self._values = np.sort(features, axis=0)
         self._whole = np.all(features == np.floor(features), axis=0)
 

@@ -4,7 +4,7 @@
 
 RESULTS is a run of the default (results/default) whose rule list is the start. It is refined anew for three loads on
 the same jobs: `quiet` and `crowded`, Poisson arrivals at the rates of calms and bursts in scenarios/changing-load.yaml,
-and `changing`, that scenario itself. Then all pairs of the lists compete as in `students.switch`, on the training
+and `changing`, that scenario itself. Then the lists compete as in `students.switch`, on the training
 episodes of the changing load, and once more, with the list as it was in place of `changing`, on the stationary default.
 What is refined is written to FOLDER and taken from there the next time. Told are mean JCT and the paired difference to
 the list that was refined for the very load, on the validation episodes, or with `--test`, once all is chosen, on the
@@ -30,6 +30,8 @@ from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import render
+from clearsched.search.safety import judge
+from clearsched.search.trials import trials
 from clearsched.students.fitting import task_of
 from clearsched.students.refining import refine
 from clearsched.students.switch import compete
@@ -106,18 +108,33 @@ def measure(load: Load, policies: Mapping[str, ScoredPolicy], own: str, test: bo
 
 
 def competed(load: Load, others: Mapping[str, ScoredPolicy], folder: Path) -> tuple[ScoredPolicy, str]:
-    """The best pair on a load, kept in the folder, and what it came to on the training episodes, in words."""
-    found = compete(load.task("switch", others))
+    """The best switch on a load, kept in the folder, and in words what it and the safety check came to in training."""
+    task = load.task("switch", others)
+    found = compete(task)
     best = float(found.costs.min())
-    pair = replace(found.pair, name="switch")
-    pair.write(folder / f"switch-{load.name}.json")
-    write_text(folder / f"switch-{load.name}.txt", render(pair))
-    case = pair.scorers["stage"].cases[0]
+    switch = replace(found.switch, name="switch")
+    switch.write(folder / f"switch-{load.name}.json")
+    write_text(folder / f"switch-{load.name}.txt", render(switch))
+    scorer = switch.scorers["stage"]
     which = {json.dumps(p.scorers["stage"].to_json()): name for name, p in others.items()}
-    first, second = (which.get(json.dumps(case.scorer.to_json()), "?") for case in pair.scorers["stage"].cases)
-    told = f"{first} if {case.condition.text(pair.scorers['stage'].names)}, else {second}"
+    told = ", else ".join(
+        which.get(json.dumps(case.scorer.to_json()), "?")
+        + (f" if {case.condition.text(scorer.names)}" if case.condition else "")
+        for case in scorer.cases
+    )
     pays = "pays" if found.pays else "does not pay"
-    return pair, f"{load.name}: {told}: {100 * (found.cost / best - 1):+.2f} % to the best alone in training: {pays}"
+    saved = f"{100 * (found.cost / best - 1):+.2f} % to the best alone in training: {pays}"
+    return switch, f"{load.name}: {told}: {saved}; safety check: {checked(task, switch)}"
+
+
+def checked(task: Any, policy: ScoredPolicy) -> str:
+    """What the safety check says of a policy."""
+    instance = task.bench.instance
+    train = instance.split("train")
+    episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
+    with trials(instance, task.bench.measure) as runs:
+        (verdict,) = judge(runs, [policy], heuristic(PROBLEM, PROBLEM.baseline), episodes)
+    return f"{'strays' if verdict.strays else 'safe'}: {verdict}"
 
 
 def main() -> None:

@@ -1110,6 +1110,30 @@ def test_a_switch_takes_each_strategy_where_it_is_the_better_one() -> None:
     assert "if jobs_in_system < 5 jobs:" in text and "otherwise:" in text
 
 
+def small_first_between(low: float, high: float) -> ScoredPolicy:
+    """Small jobs first where so many wait, else the large ones."""
+    wrong = [
+        Rule((outside, *larger), value)
+        for outside in (Condition(JOBS, True, low), Condition(JOBS, False, high))
+        for larger, value in (((Condition(WORK, False, 5.0),), 4.0), ((Condition(WORK, False, 2.0),), 3.0), ((), 0.0))
+    ]
+    right = [Rule((Condition(WORK, True, 2.0),), 2.0), Rule((Condition(WORK, True, 5.0),), 1.0), Rule((), 0.0)]
+    return student_of(RuleList((*wrong, *right), NAMES))
+
+
+def test_a_further_case_is_taken_where_it_pays() -> None:
+    """Each of three serves small jobs first at a load of its own: together they do at any."""
+    task = switching([small_first_between(1, 3), small_first_between(3, 6), small_first_between(6, 99)])
+    found = {}
+    for cases in (2, 3, 5):
+        own = replace(task, settings=SwitchParams(thresholds=7, cases=cases))
+        found[cases] = switch.learn(own)
+        scorer = found[cases].scorers["stage"]
+        assert isinstance(scorer, Switch) and len(scorer.cases) == min(cases, 3)
+    assert cost(task, found[3]) == cost(task, student_of(LEAST_WORK)) < cost(task, found[2])
+    assert found[5].scorers == found[3].scorers, "no fourth case pays"
+
+
 def test_where_no_switch_pays_the_better_student_stands_alone() -> None:
     task = switching([student_of(RuleList((Rule((), 0.0),), NAMES)), student_of(LEAST_WORK)])
     assert not switch.compete(task).pays

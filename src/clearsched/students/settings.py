@@ -55,11 +55,12 @@ class BoostedTreesParams(RankingParams):
 
 
 class SwitchParams(Section):
-    """Two students, and which of them schedules now."""
+    """Several students, and which of them schedules now."""
 
     of: tuple[str, ...] = Field(
         ("rule_list", "boosted_trees"), min_length=2, description="students, of those in `names`, that compete"
     )
+    cases: int = Field(3, ge=2, le=8, description="cases, at most; each after the second must pay for itself")
     thresholds: int = Field(9, ge=1, le=100, description="of each feature of the load, that are tried")
 
 

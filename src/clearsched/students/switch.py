@@ -1,28 +1,30 @@
-"""Strategies that compete: two students, and a condition on the load that says which of them schedules now.
+"""Strategies that compete: several students, and conditions on the load that say which of them schedules now.
 
 All pairs of the students at hand and all thresholds of the features that a decision's candidates share are run on
-training episodes, by successive halving as structures of a rule list are. Where no pair pays for itself the best of the
-students stands alone. Idea: Hu et al., arXiv 2405.19131, §5.
+training episodes, by successive halving as structures of a rule list are; then a further case, of any student, before
+those of the best pair, and so on. What does not pay for itself is left out, so that the best student may stand alone.
+Idea: Hu et al., arXiv 2405.19131, §5.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.problem import Episode
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.switch import Case, Switch
-from clearsched.search.trials import trials
+from clearsched.search.trials import Trials, trials
 from clearsched.students.bench import worse_by
 from clearsched.students.dataset import without_none
 from clearsched.students.restructuring import halved
@@ -30,48 +32,49 @@ from clearsched.students.rounding import Columns
 from clearsched.students.task import Task
 
 HEATS = ((1 / 96, 96), (1 / 24, 24), (1 / 6, 4))
-"""Of all pairs and conditions together."""
+"""Of all students and conditions together."""
 
 GAIN = 0.002
-"""Share of the cost that a switch must save: a reader has two policies to know in place of one."""
+"""Share of the cost that a switch, and each further case, must save: a reader has one more policy to know."""
 
 
 class Competition(NamedTuple):
-    """The best pair next to the students alone; costs are means over the training episodes."""
+    """The best switch next to the students alone; costs are means over the training episodes."""
 
-    pair: ScoredPolicy
+    switch: ScoredPolicy
     cost: float
     alone: list[ScoredPolicy]
     costs: np.ndarray  # float64[students]
 
     @property
     def pays(self) -> bool:
-        """Whether the pair saves enough for a reader to know two policies in place of one."""
+        """Whether the switch saves enough for a reader to know several policies in place of one."""
         return self.cost < worse_by(float(self.costs.min()), -GAIN)
 
 
 def learn(task: Task) -> ScoredPolicy:
-    """The pair and condition that schedule best, or the best student alone.
+    """The students and conditions that schedule best, or the best student alone.
 
     Raises:
         ClearschedError: see `compete`.
     """
     found = compete(task)
-    return found.pair if found.pays else found.alone[int(found.costs.argmin())]
+    return found.switch if found.pays else found.alone[int(found.costs.argmin())]
 
 
 def compete(task: Task) -> Competition:
-    """All pairs of the students at hand, and the students alone, on the training episodes.
+    """Switches between the students at hand, and the students alone, on the training episodes.
 
     Raises:
         ClearschedError: fewer than two students, one that may answer "none of these" while another may not, one that
             cannot be switched on and off, or a problem whose decisions have nothing that all candidates share.
     """
     students = _alike(task)
+    conditions = list(_conditions(task))
     options = [
-        _pair(task, first, second, condition)
+        _before(task, condition, first, second)
         for first, second in itertools.permutations(students, 2)
-        for condition in _conditions(task)
+        for condition in conditions
     ]
     for option in options:
         _ = option.compiled  # told here: a trial would count what can't be compiled as infinitely dear
@@ -80,9 +83,21 @@ def compete(task: Task) -> Competition:
         alone = runs.cost(students, train).mean(axis=1)
         if not options:  # nothing that all candidates share takes two values on these decisions
             return Competition(students[0], math.inf, students, alone)
-        left, costs = halved(options, runs.cost, train, heats=HEATS)
+        best, cost = _best(options, runs, train)
+        for _ in range(2, task.settings.cases):
+            longer = [_before(task, condition, student, best) for student in students for condition in conditions]
+            found, its_cost = _best(longer, runs, train)
+            if not its_cost < worse_by(cost, -GAIN):
+                break
+            best, cost = found, its_cost
+    return Competition(best, cost, students, alone)
+
+
+def _best(options: Sequence[ScoredPolicy], runs: Trials, train: Sequence[Episode]) -> tuple[ScoredPolicy, float]:
+    """The option that is left after all heats and costs the least, and its cost."""
+    left, costs = halved(options, runs.cost, train, heats=HEATS)
     best = int(costs.argmin())
-    return Competition(left[best], float(costs[best]), students, alone)
+    return left[best], float(costs[best])
 
 
 def _alike(task: Task) -> list[ScoredPolicy]:
@@ -134,12 +149,16 @@ def _conditions(task: Task) -> Iterator[Condition]:
                 yield Condition(column, True, threshold)
 
 
-def _pair(task: Task, first: ScoredPolicy, second: ScoredPolicy, condition: Condition) -> ScoredPolicy:
-    """The first student while the condition holds, else the second."""
+def _before(task: Task, condition: Condition, first: ScoredPolicy, rest: ScoredPolicy) -> ScoredPolicy:
+    """A student while the condition holds, else the rest: another student, or a switch."""
     scorers: Mapping[str, Scorer] = {
         choice.name: Switch(
-            (Case(condition, first.scorers[choice.name]), Case(None, second.scorers[choice.name])), task.names
+            (Case(condition, first.scorers[choice.name]), *_cases(rest.scorers[choice.name])), task.names
         )
         for choice in task.problem.choices
     }
     return replace(first, scorers=scorers)
+
+
+def _cases(scorer: Scorer) -> tuple[Case, ...]:
+    return scorer.cases if isinstance(scorer, Switch) else (Case(None, scorer),)

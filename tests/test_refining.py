@@ -1123,7 +1123,7 @@ def small_first_between(low: float, high: float) -> ScoredPolicy:
 
 def test_a_further_case_is_taken_where_it_pays() -> None:
     """Each of three serves small jobs first at a load of its own: together they do at any."""
-    task = switching([small_first_between(1, 3), small_first_between(3, 6), small_first_between(6, 99)])
+    task = switching([small_first_between(1, 5), small_first_between(5, 7), small_first_between(7, 99)])
     found = {}
     for cases in (2, 3, 5):
         own = replace(task, settings=SwitchParams(thresholds=7, cases=cases))

@@ -22,6 +22,7 @@ from clearsched.problems import DEFAULT, find_problem
 from clearsched.report.settings import ReportParams
 from clearsched.search.settings import SearchParams
 from clearsched.section import Section
+from clearsched.students.kinds import uncontrolled
 from clearsched.students.settings import StudentsParams
 from clearsched.students.sizes import fronts
 from clearsched.teacher.settings import TeacherParams
@@ -115,4 +116,4 @@ class Params(Section):
         ):
             if len(set(names)) < len(names):
                 return path, list(names), "each name once"
-        return None
+        return uncontrolled(self.students)

@@ -171,3 +171,22 @@ def fitted(common: StudentsParams) -> tuple[str, ...]:
     asked = common.control and common.refine.rounds > 0
     controls = (kind.name for kind in STUDENTS.values() if asked and kind.control_of in common.names)
     return tuple(dict.fromkeys((*common.names, *controls)))
+
+
+def uncontrolled(common: StudentsParams) -> tuple[str, object, str] | None:
+    """The first budget of a control that is not that of the kind beside it: key, value, what is allowed; None: none.
+
+    `common`: with the sections of the kinds.
+    """
+    kinds = fitted(common)
+    for name in kinds:
+        other = STUDENTS[name].control_of
+        if other not in kinds:
+            continue
+        own, controlled = getattr(common, name), getattr(common, other)
+        for budget in STUDENTS[name].settings.model_fields:
+            value = getattr(controlled, budget)
+            if getattr(own, budget) != value:
+                told = f"{value}, as students.{other}.{budget}: a control has the budget of what it stands beside"
+                return f"students.{name}.{budget}", getattr(own, budget), told
+    return None

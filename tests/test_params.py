@@ -56,6 +56,32 @@ def complaint(text: str, tmp_path: Path) -> str:
         ("executers: 1", ["executers: unknown key", "nearest known key is workload.executors"]),
         ("teacher: {clone: {epoch: 1}}", ["teacher.clone.epoch", "nearest known key is teacher.clone.epochs"]),
         ("7: 1", ["7: unknown key"]),
+        (
+            "students: {patches: [{when: always, do: avoid}, {wehn: always, do: avoid}]}",
+            ["students.patches[1].wehn: unknown key; the nearest", "is students.patches[1].when; known here: when, do"],
+        ),
+        (
+            "students: {patches: [{when: always, doo: avoid}]}",
+            [
+                "students.patches[0].doo: unknown key; the nearest",
+                "key is students.patches[0].do; known here: when, do",
+            ],
+        ),
+        (
+            "students: {patches: [{when: always, executers: 3}]}",
+            ["students.patches[0].executers: unknown key; known here: when, do, cap, because, priority"],
+        ),
+        (
+            "students: {pareto: {further: [{knid: rule_list}]}}",
+            [
+                "students.pareto.further[0].knid: ",
+                "key is students.pareto.further[0].kind; known here: kind, by, sizes",
+            ],
+        ),
+        (
+            "traces: {mix: [{wieght: 2}]}",
+            ["traces.mix[0].wieght: unknown key; the nearest known key is traces.mix[0].weight; known here: source,"],
+        ),
         ("workload: {load: 3}", ["workload.load: 3", "number > 0, < 2"]),
         ("workload: {load: 0}", ["workload.load: 0 ", "number > 0, < 2"]),
         ("workload: {load: .nan}", ["workload.load: NaN", "number > 0, < 2"]),

@@ -123,26 +123,24 @@ def _dotted(keys: tuple[str | int, ...]) -> str:
 def _unknown_key(keys: tuple[str | int, ...], problem: str) -> str:
     """The line of a key that no section has: where it went, or whose it is, or the nearest known one.
 
-    The nearest is looked for first beside it, then anywhere.
+    The nearest is looked for first beside it, then anywhere; of a key in an entry of a list, beside it alone.
     """
-    *parents, key = (str(part) for part in keys)
-    prefix = "".join(f"{part}." for part in parents)
-    if f"{prefix}{key}" in RENAMED:
-        return f"{prefix}{key}: has another place: write {RENAMED[f'{prefix}{key}']}"
+    *parents, key = keys
+    path, name = _dotted(keys), str(key)
+    if path in RENAMED:
+        return f"{path}: has another place: write {RENAMED[path]}"
     for other in PROBLEMS:
-        if other != problem and f"{prefix}{key}" in known_keys(other):
-            return f"{prefix}{key}: is a key of the problem {other}, and this file's problem is {problem}"
-    everywhere = known_keys(problem)
-    beside = [path.removeprefix(prefix) for path in everywhere if path.startswith(prefix)]
-    beside = [name for name in beside if "." not in name]
-    near = difflib.get_close_matches(key, beside, n=1)
-    nearest = f"{prefix}{near[0]}" if near else ""
-    if not nearest:
-        by_name = {path.rsplit(".", 1)[-1]: path for path in reversed(everywhere)}
-        near = difflib.get_close_matches(key, by_name, n=1)
+        if other != problem and path in known_keys(other):
+            return f"{path}: is a key of the problem {other}, and this file's problem is {problem}"
+    beside = list(schema_at(tuple(parents), problem)[1].get("properties", ()))
+    near = difflib.get_close_matches(name, beside, n=1)
+    nearest = _dotted((*parents, near[0])) if near else ""
+    if not near and not any(isinstance(parent, int) for parent in parents):
+        by_name = {known.rsplit(".", 1)[-1]: known for known in reversed(known_keys(problem))}
+        near = difflib.get_close_matches(name, by_name, n=1)
         nearest = by_name[near[0]] if near else ""
     hint = f"; the nearest known key is {nearest}" if nearest else ""
-    return f"{prefix}{key}: unknown key{hint}; known here: {', '.join(beside)}"
+    return f"{path}: unknown key{hint}; known here: {', '.join(beside)}"
 
 
 def _is_number(text: str) -> bool:

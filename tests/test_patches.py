@@ -188,6 +188,7 @@ def test_ten_thousand_decisions_in_the_loop_and_outside() -> None:
     generator, answered = np.random.default_rng(1), []
     for number in range(50):
         drawn = [_drawn(generator) for _ in range(int(generator.integers(1, 5)))]
+        drawn = [entry for entry in drawn if _can_be_met([entry])]
         weights = {name: float(generator.normal()) for name in NAMES} | {"constant": float(generator.normal(0, 3))}
         policy = policy_of(drawn, none=bool(number % 2), rank=weights)
         rank = policy.packed(policy.rank)
@@ -279,6 +280,8 @@ def test_caps_by_hand() -> None:
             "do: 'prefr': expected one of prefer, avoid, keep_local, idle; did",
         ),
         ({"wehn": "size > 1", "do": "avoid"}, "unknown key 'wehn'; did you mean when?"),
+        ({"when": "size > 1", "prefer": True}, "unknown key 'prefer'; did you mean do: prefer?"),
+        ({"when": "size > 1", "keep_local": None}, "unknown key 'keep_local'; did you mean do: keep_local?"),
         ({"when": "size > 1", "cap": 3}, "cap: a share above 0 and up to 1 expected, not 3"),
         ({"when": "size > 1", "cap": "0.3"}, "cap: a share above 0 and up to 1 expected, not '0.3'"),
         ({"when": "size > 1", "cap": True}, "cap: a share above 0 and up to 1 expected, not True"),
@@ -291,6 +294,19 @@ def test_caps_by_hand() -> None:
         ({"when": "size > 1 or age_s > 2", "do": "avoid"}, "when: 'size > 1 or age_s > 2': expected"),
         ({"when": "size > age_s", "do": "avoid"}, "when: 'size > age_s': expected"),
         ({"when": "1 < size", "do": "avoid"}, "when: '1 < size': expected"),
+        (
+            {"when": "size > 1 and age_s > 600s", "do": "avoid"},
+            "'age_s > 600s': expected `feature < number`, with one of < <= > >=; a unit stands after a space: 600 s",
+        ),
+        ({"when": "age_s>=1e3s", "do": "avoid"}, "< <= > >=; a unit stands after a space: 1e3 s"),
+        ({"when": "size > 1 AND age_s > 2", "do": "avoid"}, ">=; `and` is written in small letters"),
+        (
+            {"when": "Always", "do": "avoid"},
+            "'Always': expected `feature < number`, with one of < <= > >=; did you mean",
+        ),
+        ({"when": "ALWAYS ", "cap": 0.5}, "; did you mean always?"),
+        ({"when": "is_kept > 1", "do": "avoid"}, "'is_kept > 1': no candidate can meet this: is_kept is 0 or 1"),
+        ({"when": "size > 1 and is_kept < 0", "cap": 0.5}, "no candidate can meet this: is_kept is 0 or 1"),
         ({"when": "size > 1e99", "do": "avoid"}, "when: 'size > 1e99': expected"),
         ({"when": "__import__('os')", "do": "avoid"}, "expected `feature < number`"),
         ({"when": "size > 2 and size < 1", "do": "avoid"}, "when: 'size > 2 and size < 1': no candidate can meet this"),
@@ -306,6 +322,32 @@ def test_a_broken_entry_is_one_line(entry: Any, told: str) -> None:
     assert str(caught.value).startswith("mine.yaml: patch 2: ")
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("problem", "when", "why"),
+    [
+        (DAG, "job_is_source >= 2", "job_is_source is 0 or 1"),
+        (DAG, "stage_is_ready < 0", "stage_is_ready is 0 or 1"),
+        (DAG, "stage_tasks_left < 0 tasks", "stage_tasks_left is never below 0"),
+        (DAG, "jobs_in_system <= -1", "jobs_in_system is never below 0"),
+        (DAG, "job_work_rank < 0 and job_age_s > 3", "job_work_rank is never below 0"),
+        (DEFERRABLE, "job_is_late > 1", "job_is_late is 0 or 1"),
+        (DEFERRABLE, "job_evictions < 0", "job_evictions is never below 0"),
+        (DAG, "job_is_source > 0 and stage_is_ready <= 0", ""),
+        (DAG, "stage_tasks_left <= 0", ""),
+        (DAG, "stage_demand < 0", ""),  # a difference
+        (DEFERRABLE, "room_now < 0 cores", ""),
+        (DEFERRABLE, "job_slack_min < 0 min", ""),
+        (DEFERRABLE, "room_safety < -1", ""),
+    ],
+)
+def test_what_a_feature_never_is_is_refused(problem: Any, when: str, why: str) -> None:
+    if not why:
+        assert read_patches([{"when": when, "do": "avoid"}], problem, "x")
+        return
+    with pytest.raises(ClearschedError, match=f"^x: patch 1: when: .* no candidate can meet this: {why}$"):
+        read_patches([{"when": when, "do": "avoid"}], problem, "x")
 
 
 def test_a_problem_without_such_a_thing_says_so() -> None:

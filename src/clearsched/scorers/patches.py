@@ -6,6 +6,7 @@ The text is what runs: it is kept as it was written, parsed without `eval`, and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,6 +22,7 @@ from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Choice, level_choice, rank_choice
 from clearsched.problems.problem import Problem
 from clearsched.scorers.conditions import Comparison, Condition, holds, parse_comparisons, tighten
+from clearsched.scorers.ranges import never
 from clearsched.scorers.scorer import known_column
 
 ALWAYS = "always"
@@ -30,6 +32,9 @@ PREFER, AVOID, KEEP_LOCAL, STAY_IDLE = ACTIONS = ("prefer", "avoid", "keep_local
 """What `do` may be; each orders the candidates of the rank choice. The other action is `cap`, of the level choice."""
 
 CODES = {PREFER: FIRST, AVOID: LAST, KEEP_LOCAL: FIRST, STAY_IDLE: IDLE}
+
+JOINED = re.compile(r"[<>]=?\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)([^\W\d]\S*)")
+"""A number that its unit stands at."""
 
 KEYS = ("when", "do", "cap", "because", "priority")
 """What an entry may have."""
@@ -108,7 +113,7 @@ def _patch(entry: Any, problem: Problem, where: str) -> Patch:
         raise ClearschedError(f"{where}: an entry with `when` and `do` or `cap` expected")
     for key in entry:
         if key not in KEYS:
-            near = get_close_matches(str(key), KEYS, 1)
+            near = [f"do: {key}"] if key in ACTIONS else get_close_matches(str(key), KEYS, 1)
             told = f"; did you mean {near[0]}?" if near else f": an entry has {', '.join(KEYS)}"
             raise ClearschedError(f"{where}: unknown key {key!r}{told}")
     do, cap, because, priority = (entry.get(key) for key in KEYS[1:])
@@ -129,8 +134,12 @@ def _patch(entry: Any, problem: Problem, where: str) -> Patch:
     choice = _choice(problem, do, where)
     when = _when(entry.get("when"), choice, where)
     patch = Patch(when, do or "", None if cap is None else float(cap), because or "", priority or 0)
-    if tighten(conditions_of(patch, choice)) is None:
+    conditions = conditions_of(patch, choice)
+    if tighten(conditions) is None:
         raise ClearschedError(f"{where}: when: {when!r}: no candidate can meet this")
+    why = never(conditions, choice, problem.choices)
+    if why:
+        raise ClearschedError(f"{where}: when: {when!r}: no candidate can meet this: {why}")
     return patch
 
 
@@ -154,10 +163,28 @@ def _when(text: Any, choice: Choice, where: str) -> str:
     if text.strip() == ALWAYS:
         return ALWAYS
     units = {feature.name: feature.unit for feature in choice.features}
-    for written in parse_comparisons(text, f"{where}: when"):
+    for written in _comparisons(text, f"{where}: when"):
         known_column(written.feature, list(units), f"{where}: when")
         unit = units[written.feature]
         if written.unit and written.unit != unit:
             told = f"is in {unit}" if unit else "has no unit"
             raise ClearschedError(f"{where}: when: {written.feature} {told}, not in {written.unit!r}")
     return " ".join(text.split())
+
+
+def _comparisons(text: str, where: str) -> list[Comparison]:
+    """As `parse_comparisons`; the line of what is none has a hint where it is plain what was meant."""
+    try:
+        return parse_comparisons(text, where)
+    except ClearschedError as error:
+        raise ClearschedError(f"{error}{_hint(text)}") from None
+
+
+def _hint(text: str) -> str:
+    """What was probably meant by conditions that cannot be read."""
+    if text.strip().lower() == ALWAYS:
+        return f"; did you mean {ALWAYS}?"
+    if re.search(r"\band\b", text, re.IGNORECASE) and not re.search(r"\band\b", text):
+        return "; `and` is written in small letters"
+    joined = JOINED.search(text)
+    return f"; a unit stands after a space: {joined[1]} {joined[2]}" if joined else ""

@@ -205,12 +205,29 @@ def test_the_command_tells_before_and_after_and_writes(problem: Any, files: dict
 def test_what_strays_is_refused_and_nothing_written(
     files: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """And whether it did before: whoever has patched what was unsafe looks for the fault in vain."""
     monkeypatch.setattr(safety, "NEAR", 0.1)
-    with pytest.raises(
-        ClearschedError, match=r"the patches are refused, nothing was written: with them, on its worst episode it"
-    ):
+    line = (
+        r"the patches are refused, nothing was written: with them, on its worst episode it takes [\d.]+ times .*; "
+        r"without them it is not safe either: on its worst episode it takes [\d.]+ times the baseline's \(the baseline"
+    )
+    with pytest.raises(ClearschedError, match=line):
         command(files, out=str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_refusal_tells_that_it_is_safe_without_the_patches(
+    files: dict[str, str], problem: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = load_policy(files["student"])
+    patched = replace(mine, patches=read_patches([ALWAYS], problem, "x"))
+    monkeypatch.setattr(
+        safety.Check, "verdict", lambda _, policy: Verdict(3.0 if policy.patches else 1.0, 8, of_limit=0.5)
+    )
+    with pytest.raises(
+        ClearschedError, match=r"it takes 3.00 times the baseline's; without them it is safe \(the base"
+    ):
+        patching.checked(patched, problem.open(Path(files["trace"]), Path(files["workloads"])))
 
 
 def test_an_edge_case_may_stray_no_further_than_before(files: dict[str, str], problem: Any) -> None:

@@ -17,7 +17,7 @@ from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
-from clearsched.search.safety import ALLOWED, bounds, evidence, judge
+from clearsched.search.safety import ALLOWED, Verdict, bounds, evidence, judge
 from clearsched.search.trials import trials
 from clearsched.students.patch_report import report
 from clearsched.students.patch_trial import Compared, compare
@@ -114,9 +114,9 @@ def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None
     train = instance.split("train")
     episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
     with trials(instance, instance.objective, threads) as runs:
-        (verdict,) = judge(runs, [policy], baseline, episodes)
+        verdict, *without = judge(runs, [policy, replace(policy, patches=())], baseline, episodes)
     if verdict.strays:
-        raise RefusedError(policy, _why(str(verdict), baseline))
+        raise RefusedError(policy, _why(f"{verdict}; {_without(*without)}", baseline))
     return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance.stress_share)})
 
 
@@ -131,6 +131,11 @@ def refuse_worse(compared: Compared, where: str) -> None:
         if not now <= max(bound, was):
             told = f"on {compared.load} {WORSE[name].format(now)} ({was:.2f} without them)"
             raise ClearschedError(_refusal(where, "nothing was written", _why(told, compared.baseline)))
+
+
+def _without(verdict: Verdict) -> str:
+    """What a policy that is refused was without its patches: whose fault it is."""
+    return f"without them it is not safe either: {verdict}" if verdict.strays else "without them it is safe"
 
 
 def _refusal(where: str, written: str, why: str) -> str:

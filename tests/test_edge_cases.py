@@ -13,7 +13,15 @@ from typer.testing import CliRunner
 from clearsched import edge_cases
 from clearsched.cli import app
 from clearsched.edge_cases.case import Case
-from clearsched.edge_cases.cases import NORMAL, cases_of, cases_run, changes_trace, params_of
+from clearsched.edge_cases.cases import (
+    APART,
+    NORMAL,
+    cases_of,
+    cases_run,
+    changes_trace,
+    params_apart,
+    params_of,
+)
 from clearsched.edge_cases.text import render
 from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import compare
@@ -108,6 +116,38 @@ def test_an_edge_case_is_never_milder_than_the_scenario() -> None:
     slow = params_of(busy, "stragglers")
     assert slow is not None
     assert (slow.workload.faults.straggler_probability, slow.workload.faults.straggler_slowdown) == (0.1, 8.0)
+
+
+def test_what_something_may_be_tuned_on_is_drawn_apart(micro: Path) -> None:
+    """Not with the arrivals or the luck of any episode that `edge_cases.run` draws; the change is there."""
+    asked = parse({"workload": {"jobs": 20}, "edge_cases": {"episodes": 4}}, "test")
+    for name in ("giant_job", "unseen_jobs"):
+        found = []
+        for changed, split in ((params_of(asked, name), "test"), (params_apart(asked, name, 4), "validation")):
+            assert changed is not None
+            found.append(build(changed, micro, micro.with_name("workloads.parquet")).split(split))
+            assert (changed.workload.giant.tasks, changed.traces == asked.traces) == (
+                (20, True) if name == "giant_job" else (1, False)
+            )
+        assert len(found[1]) == 4
+        assert not {one.seed for one in found[0]} & {one.seed for one in found[1]}
+        assert not {tuple(one.arrival_ms) for one in found[0]} & {tuple(one.arrival_ms) for one in found[1]}
+    theirs, apart = params_of(asked, "unseen_jobs"), params_apart(asked, "unseen_jobs", 4)
+    assert theirs is not None
+    assert apart is not None
+    assert theirs.traces.seed != apart.traces.seed, "other jobs, too"
+    batch = parse({"workload": {"arrivals": "batch"}}, "test")
+    assert params_apart(batch, "overload", 4) is None
+
+
+def test_queries_of_the_test_stay_out_of_what_is_drawn_apart() -> None:
+    """A seed numbers the queries: with another one those of the test would be among the others."""
+    by_query = parse({"workload": {"split": "template"}}, "test")
+    for name, own in (("giant_job", by_query.seed), ("unseen_jobs", by_query.seed + APART)):
+        apart = params_apart(by_query, name, 4)
+        assert apart is not None
+        assert apart.seed == own
+        assert (apart.workload.episodes.validation, apart.workload.episodes.test) == (4, 1)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,10 @@ from clearsched.figures.style import Subject
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
 from clearsched.problems.policy import heuristic
+from clearsched.problems.problem import NONE
+from clearsched.schemas import PATCH_CHANGES, read_table
 from clearsched.scorers.patches import read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.scorer import read_scorer
@@ -31,6 +34,7 @@ from clearsched.search.safety import Verdict
 from clearsched.students import fitting, patching
 from clearsched.students.patch_changes import changes_of
 from clearsched.students.patch_trial import Compared, compare
+from conformance.cases import CASES
 from conformance.test_conformance import drawn
 from deferrable_jobs.deferrable_toys import run_compiled, toy
 from toys import stage, toy_trace, toy_workload
@@ -128,7 +132,38 @@ def test_changed_decisions_are_counted_and_told() -> None:
     assert changes.by_patch == {1: 2}
     assert [(example.episode, example.time_s, example.patch) for example in changes.examples] == [(0, 0, 1), (1, 0, 1)]
     assert changes.examples[0].after.candidate == 1
-    assert changes_of(after, after, instance, [workload]).examples == []
+    assert changes.table.to_pylist() == [
+        {"episode": episode, "decision": 0, "time_s": 0.0, "candidates": 2, "patch": 1}
+        | {"before": 0, "before_level": 1, "after": 1, "after_level": 1}
+        for episode in (0, 1)
+    ]
+    same = changes_of(after, after, instance, [workload])
+    assert (same.examples, len(same.table)) == ([], 0)
+
+
+def test_a_changed_level_stands_in_the_table_with_both() -> None:
+    """One job of two stages on four executors, of which the second may have few: the first decision stays as it was."""
+    profile = toy_trace([[stage(4), stage(4, [0])]])
+    instance, workload = DagJobsInstance(compile_profiles(profile)), toy_workload([0], 4)
+    before = policy(DAG, LONG_FIRST)
+    after = policy(DAG, LONG_FIRST, {"when": "job_stages_left < 2 stages", "cap": 0.25})
+    rows = changes_of(before, after, instance, [workload]).table.to_pylist()
+    assert rows
+    assert {(row["before"], row["after"]) for row in rows} == {(1, 1)}
+    assert all(row["after_level"] < row["before_level"] == 4 for row in rows)
+    assert {row["patch"] for row in rows} == {1}
+    assert all(row["decision"] > 0 and row["time_s"] > 0 for row in rows)
+
+
+def test_no_candidate_is_told_as_the_log_tells_it() -> None:
+    """The dip: the second job waits, and there is no level."""
+    episode = toy([(0, 3, 1000, 9), (1, 3, 2000, 8)], [3000, 3000, 2000, 3000, 3000, 3000])
+    instance, entry = DeferrableJobs.__new__(DeferrableJobs), {"when": "room_least < 0 cores", "do": "idle"}
+    rows = changes_of(
+        policy(DEFERRABLE, {"start": 1.0}), policy(DEFERRABLE, {"start": 1.0}, entry), instance, [episode]
+    )
+    (row,) = {(row["before"], row["after"], row["before_level"], row["after_level"]) for row in rows.table.to_pylist()}
+    assert row == (1, NONE, None, None)
 
 
 def test_the_comparison_by_hand() -> None:
@@ -165,9 +200,12 @@ def files(problem: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     policy(problem, scorers).write(folder / "mine.json")
     entry = {"when": f"{name} > 1", "do": "avoid", "because": "who has enough waits"}
     (folder / "patches.yaml").write_text(f"patches: {json.dumps([entry])}")
+    asked = params.parse({"problem": problem.name, "seed": 3, **CASES[problem.name].params}, "test", whole=False)
+    params.write_stage(params.stage_values(asked, "edge_cases"), "edge_cases", folder / "edge_cases.json")
     return {"trace": str(trace), "workloads": str(workloads), "student": str(folder / "mine.json")} | {
         "patches": str(folder / "patches.yaml"),
         "out": str(folder / "out"),
+        "params": str(folder / "edge_cases.json"),
     }
 
 
@@ -178,6 +216,8 @@ def command(files: dict[str, str], **changed: Any) -> Any:
     for option in ("trace", "workloads"):
         values = given[option] if isinstance(given[option], list) else [given[option]]
         arguments += [part for value in values for part in (f"--{option}", value)]
+    if "edge_cases" in given:
+        arguments += ["--edge-cases", given["edge_cases"], "--edge-episodes", "2"]
     found = CliRunner().invoke(app, arguments)
     if found.exception:
         raise found.exception
@@ -191,6 +231,13 @@ def test_the_command_tells_before_and_after_and_writes(problem: Any, files: dict
     assert len(re.findall(r"Decisions changed: [\d,]+ of [\d,]+ \(", told)) == 2
     assert "patch 1: " in told
     assert "(who has enough waits)" in told
+    table, metadata = read_table(tmp_path / "mine_changes.parquet", PATCH_CHANGES)
+    assert set(table["load"].to_pylist()) <= {files["workloads"]}
+    counted = [int(found.replace(",", "")) for found in re.findall(r"Decisions changed: ([\d,]+) of", told)]
+    assert len(table) == sum(counted)
+    assert len(table) or problem is DEFERRABLE, "whose few jobs have no other to give way to"
+    assert (metadata["problem"], metadata["patches"][0]["because"]) == (problem.name, "who has enough waits")
+    assert str(tmp_path / "mine_changes.parquet") in told
     patched = load_policy(tmp_path / "mine.json")
     assert patched.patches[0].because == "who has enough waits"
     assert patched.evidence["stress"]["worst"] <= safety.NEAR
@@ -200,6 +247,45 @@ def test_the_command_tells_before_and_after_and_writes(problem: Any, files: dict
     (tmp_path / "none.yaml").write_text("[]")
     command(files, student=str(tmp_path / "mine.json"), patches=str(tmp_path / "none.yaml"), out=str(tmp_path / "off"))
     assert load_policy(tmp_path / "off" / "mine.json").patches == ()
+
+
+def test_edge_cases_come_after_the_normal_load(problem: Any, files: dict[str, str], tmp_path: Path) -> None:
+    told = command(files, edge_cases=files["params"], out=str(tmp_path / "out")).output
+    assert told.count("before       after    change") == 1 + len(problem.edge_cases)
+    places = [
+        told.index(f"edge case {name} ({case.label}): 2 validation ") for name, case in problem.edge_cases.items()
+    ]
+    assert 0 == told.index(f"{files['workloads']}: ") < places[0]
+    assert places == sorted(places)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"], "what was drawn is gone"
+    table, _ = read_table(tmp_path / "out" / "mine_changes.parquet", PATCH_CHANGES)
+    assert set(table["load"].to_pylist()) <= {files["workloads"], *problem.edge_cases}
+
+
+def test_one_edge_case_is_enough_to_refuse(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever the normal load says: every load after it is asked."""
+    asked: list[str] = []
+    monkeypatch.setattr(patching, "refuse_worse", lambda compared, _: asked.append(compared.load))
+    command(files, edge_cases=files["params"], out=str(tmp_path / "out"))
+    assert [load.split()[2] for load in asked] == list(load_policy(files["student"]).problem.edge_cases)
+
+
+def test_wrong_params_of_edge_cases_are_one_line(files: dict[str, str], problem: Any, tmp_path: Path) -> None:
+    other = {"dag_jobs": "deferrable_jobs", "deferrable_jobs": "dag_jobs"}[problem.name]
+    asked = params.parse({"problem": other}, "test")
+    params.write_stage(params.stage_values(asked, "edge_cases"), "edge_cases", tmp_path / "other.json")
+    params.write_stage(params.stage_values(asked, "figures"), "figures", tmp_path / "figures.json")
+    for name, told in (
+        ("other", f"other.json: of the problem {other}, and the policy is of {problem.name}"),
+        ("figures", "figures.json: the stage edge_cases needs the sections seed, traces"),
+        ("missing", "missing.json: no such file"),
+    ):
+        with pytest.raises(ClearschedError, match=re.escape(told)) as caught:
+            command(files, edge_cases=str(tmp_path / f"{name}.json"), out=str(tmp_path / "out"))
+        assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_strays_is_refused_and_nothing_written(

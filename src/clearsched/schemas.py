@@ -279,6 +279,30 @@ FIDELITY = pa.schema(
     ]
 )
 
+PATCH_CHANGES = pa.schema(
+    [
+        field("load", pa.string(), "", "the file of workloads, or the name of the edge case"),
+        field("episode", pa.int32(), "", "index of the episode of that load"),
+        field("decision", pa.int32(), "", "index of the decision in its episode, of those with a candidate"),
+        field("time_s", pa.float64(), "s", "simulated time of the decision"),
+        field("candidates", pa.int32(), "candidates", "how many there were"),
+        field(
+            "before", pa.int32(), "", "without the patches: the candidate's number in its episode, -1 for none of these"
+        ),
+        field(
+            "before_level", pa.int32(), "the choice's", "the level that it would get; empty where there is none", True
+        ),
+        field("after", pa.int32(), "", "with the patches"),
+        field("after_level", pa.int32(), "the choice's", "the level that it gets, before what is free bounds it", True),
+        field(
+            "patch", pa.int32(), "", "that decides, from 1 in the order in which they count; empty: no single one", True
+        ),
+    ]
+)
+"""`<policy>_changes.parquet` of `clearsched students patch`: a row a decision that the patches change.
+
+The metadata names the `problem`, and the `patches` in the order in which they count."""
+
 
 def write_table(path: str | Path, table: pa.Table, schema: pa.Schema, metadata: dict[str, Any]) -> None:
     """Write `table` as Parquet (zstd), atomically, with `metadata` (JSON) in the file's own metadata.

@@ -100,12 +100,22 @@ def patch(
         list[Path], typer.Option(help="Episodes, Parquet: first the normal load, then edge cases, one an option.")
     ],
     out: OutFolder,
-    split: Annotated[Split, typer.Option(help="Whose episodes are compared.")] = Split.validation,
+    split: Annotated[Split, typer.Option(help="Whose episodes of the workloads are compared.")] = Split.validation,
+    edge_cases: Annotated[
+        Path | None,
+        typer.Option(
+            help="results/<scenario>/params/edge_cases.json: each edge case of the scenario is compared too, on "
+            "validation episodes drawn for this by another seed, never on the test episodes of `edge-cases run`."
+        ),
+    ] = None,
+    edge_episodes: Annotated[int, typer.Option(help="Episodes of each edge case.", min=1, max=100_000)] = 8,
 ) -> None:
-    """Lay patches on a policy; print before and after on every load, write JSON and text unless it is refused."""
+    """Lay patches on a policy; print before and after on every load; write it and its changes unless it is refused."""
     from clearsched import students
 
-    for file in students.patch(path, patches, trace, workloads, split.value, out, typer.echo):
+    for file in students.patch(
+        path, patches, trace, workloads, split.value, out, typer.echo, edge_cases, edge_episodes
+    ):
         typer.echo(str(file))
 
 

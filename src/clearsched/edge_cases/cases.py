@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SECTIONS = ("traces", "workload")
 """What an edge case may change."""
 
+APART = 1_000_003
+"""What is added to the seeds of a scenario for episodes that something may be tuned on."""
+
 NORMAL = EdgeCase(settings.NORMAL, "normal load", "the scenario as it is: what the others are held against", "")
 
 
@@ -59,6 +62,31 @@ def params_of(params: Params, name: str) -> Params | None:
     own = params.model_dump(mode="json", include={"problem", *SECTIONS})
     changed = parse(merge(own, changes), f"edge case {name}: does not fit the scenario", whole=False)
     return params.model_copy(update={section: getattr(changed, section) for section in SECTIONS})
+
+
+def params_apart(params: Params, name: str, episodes: int) -> Params | None:
+    """The params of an edge case with validation episodes that something may be tuned on; None as in `params_of`.
+
+    Other seeds than those of the scenario name them, so that they are none of those that `edge_cases.run` draws. Where
+    jobs are split by template, the seed says which are the test's, and stays: a split has random numbers of its own.
+
+    Raises:
+        ClearschedError: see `params_of`.
+    """
+    traces = params.traces.model_copy(update={"seed": _apart(params.traces.seed)})
+    own = params_of(params.model_copy(update={"traces": traces}), name)
+    if own is None:
+        return None
+    counts = own.workload.episodes.model_copy(update={"validation": episodes, "test": 1})
+    seed = own.seed if getattr(own.workload, "split", "seed") == "template" else _apart(own.seed)
+    workload = own.workload.model_copy(update={"episodes": counts})
+    update: dict[str, Any] = {"workload": workload, "seed": seed}
+    return own.model_copy(update=update | ({} if own.traces != traces else {"traces": params.traces}))
+
+
+def _apart(seed: int) -> int:
+    """Another seed of those that params allow."""
+    return (seed + APART) % 2**32
 
 
 def changes_trace(params: Params, name: str) -> bool:

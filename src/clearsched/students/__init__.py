@@ -64,8 +64,12 @@ def patch(
     split: str,
     out_dir: Path,
     tell: Callable[[str], None] = print,
+    edge_cases: Path | None = None,
+    edge_episodes: int = 8,
 ) -> list[Path]:
-    """Lay the patches of a file on a policy in place of those it has; tell before and after; write JSON and text.
+    """Lay the patches of a file on a policy in place of those it has; tell before and after; write what came of it.
+
+    Written are the policy's JSON and text, and every decision that changes (`schemas.PATCH_CHANGES`).
 
     Args:
         path: a student, a searched policy or a formula, JSON.
@@ -75,6 +79,9 @@ def patch(
         split: whose episodes are compared.
         out_dir: of the patched policy, which keeps its file's name.
         tell: called with each load's comparison as soon as it is there.
+        edge_cases: params of the stage `edge_cases`: the edge cases of the scenario come after the workloads, with
+            episodes that are drawn for this alone, by another seed than those that policies are evaluated on.
+        edge_episodes: how many of each edge case.
 
     Returns:
         The files written.
@@ -85,7 +92,7 @@ def patch(
     """
     from clearsched.students import patching
 
-    return patching.patch_file(path, patches, traces, workloads, split, out_dir, tell)
+    return patching.patch_file(path, patches, traces, workloads, split, out_dir, tell, edge_cases, edge_episodes)
 
 
 def guard(

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from clearsched.problems.problem import NONE, Episode, Instance
+from clearsched.schemas import PATCH_CHANGES
 from clearsched.scorers.patches import STAY_IDLE, meets
 from clearsched.scorers.policy import ScoredPolicy
 
@@ -31,6 +33,7 @@ class Change(NamedTuple):
     """A decision that the patches change."""
 
     episode: int
+    decision: int  # of the episode, as the decision log counts: those with a candidate
     time_s: float
     candidates: int  # how many there were
     patch: int  # which one it was, counted from 1 in the order in which they count; 0: none of them alone
@@ -46,6 +49,7 @@ class Changes(NamedTuple):
     level: int  # with the same candidate and another level
     by_patch: Counter[int]  # changed decisions by `Change.patch`
     examples: list[Change]
+    table: pa.Table  # all that are changed, of PATCH_CHANGES without the load
 
 
 def changes_of(before: ScoredPolicy, after: ScoredPolicy, instance: Instance, episodes: Sequence[Episode]) -> Changes:
@@ -54,22 +58,38 @@ def changes_of(before: ScoredPolicy, after: ScoredPolicy, instance: Instance, ep
     decisions = candidate = level = 0
     by_patch: Counter[int] = Counter()
     first: dict[int, list[Change]] = {}
+    taken, rows = np.zeros(len(episodes), np.int64), []
     while lockstep.advance():
         old, new = lockstep.ask(before.compiled), lockstep.ask(after.compiled)
         other = new.candidate != old.candidate
         changed = other | (new.level != old.level)
         decisions += len(other)
+        episode = lockstep.episode[lockstep.pending]
         candidate += int(other.sum())
         level += int((changed & ~other).sum())
         if changed.any():
-            seen, times, episode = lockstep.observe(), lockstep.time_s, lockstep.episode[lockstep.pending]
+            seen, times = lockstep.observe(), lockstep.time_s
             for b in np.flatnonzero(changed).tolist():
-                told = _change(after, seen, b, old, new)._replace(episode=int(episode[b]), time_s=float(times[b]))
+                where = int(episode[b])
+                told = _change(after, seen, b, old, new)
+                told = told._replace(episode=where, decision=int(taken[where]), time_s=float(times[b]))
+                rows.append(_row(told, after))
                 by_patch[told.patch] += 1
                 if by_patch[told.patch] <= EXAMPLES:
                     first.setdefault(told.patch, []).append(told)
+        taken[episode] += 1
         lockstep.answer(new)
-    return Changes(decisions, candidate, level, by_patch, _examples(first))
+    table = pa.Table.from_pylist(sorted(rows, key=lambda row: row["episode"]), pa.schema(list(PATCH_CHANGES)[1:]))
+    return Changes(decisions, candidate, level, by_patch, _examples(first), table)
+
+
+def _row(change: Change, policy: ScoredPolicy) -> dict[str, Any]:
+    """A change as a row of PATCH_CHANGES, without its load."""
+    row: dict[str, Any] = {name: getattr(change, name) for name in ("episode", "decision", "time_s", "candidates")}
+    for name, answer in (("before", change.before), ("after", change.after)):
+        has_level = policy.level is not None and answer.candidate != NONE
+        row |= {name: answer.candidate, f"{name}_level": answer.level if has_level else None}
+    return row | {"patch": change.patch or None}
 
 
 def _change(policy: ScoredPolicy, seen: Any, b: int, old: Any, new: Any) -> Change:
@@ -85,7 +105,7 @@ def _change(policy: ScoredPolicy, seen: Any, b: int, old: Any, new: Any) -> Chan
         )
         for answers in (old, new)
     )
-    return Change(0, 0.0, stop - start, _responsible(policy, before, after), before, after)
+    return Change(0, 0, 0.0, stop - start, _responsible(policy, before, after), before, after)
 
 
 def _responsible(policy: ScoredPolicy, before: Answer, after: Answer) -> int:
@@ -107,6 +127,6 @@ def _responsible(policy: ScoredPolicy, before: Answer, after: Answer) -> int:
 
 def _examples(first: dict[int, list[Change]]) -> list[Change]:
     """The first change of each patch, then the second of each, up to `EXAMPLES`; the earliest episodes first."""
-    lists = [sorted(first[patch], key=lambda change: change[:2]) for patch in sorted(first)]
+    lists = [sorted(first[patch], key=lambda change: (change.episode, change.decision)) for patch in sorted(first)]
     found = [changes[turn] for turn in range(EXAMPLES) for changes in lists if turn < len(changes)]
     return found[:EXAMPLES]

@@ -110,6 +110,7 @@ def test_the_log_has_the_documented_schema_with_units(files):
         assert schema.field(feature.name).metadata == {
             b"unit": feature.unit.encode(),
             b"meaning": f"{feature.meaning} (NaN for none)".encode(),
+            b"formula": feature.formula.encode(),
         }
     metadata = read_metadata(files[2])
     assert metadata["expert"] == "capped_srpt"

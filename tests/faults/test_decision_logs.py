@@ -16,6 +16,7 @@ from clearsched.decisions.schema import log_schema
 from clearsched.errors import ClearschedError
 from clearsched.files import PROVENANCE_KEY
 from clearsched.problems import find_problem
+from test_cli import told
 
 TOLD = {"problem": "dag_jobs", "expert": "fair", "facts": {"num_executors": 4}, "episodes": {"train": 1}}
 
@@ -62,6 +63,42 @@ def test_a_column_that_stands_twice_is_one_line(tmp_path: Path) -> None:
     pq.write_table(table.append_column("episode", table["episode"]), tmp_path / "log.parquet")
     with pytest.raises(ClearschedError, match="no decision log of this version"):
         describe(tmp_path / "log.parquet")
+
+
+def noted(path: Path, column: str, **notes: str | None) -> Path:
+    """The log with other notes on a column; None takes one out."""
+    table = pq.read_table(path)
+    place = table.schema.get_field_index(column)
+    field = table.schema.field(place)
+    kept = {name.decode(): value.decode() for name, value in field.metadata.items()} | notes
+    field = field.with_metadata({name: value for name, value in kept.items() if value is not None})
+    pq.write_table(table.set_column(place, field, table.column(place)), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("notes", "part"),
+    [
+        ({"unit": "min"}, "has the unit 'min', expected 's'"),
+        ({"unit": None}, "has the unit '', expected 's'"),
+        (
+            {"meaning": "tasks that have not started"},
+            "has the meaning 'tasks that have not started', expected 'work of",
+        ),
+        ({"formula": "work_left_ms / 60000"}, "has the formula 'work_left_ms / 60000', expected 'work_left_ms / 1000'"),
+    ],
+)
+def test_a_feature_that_is_another_by_now_is_one_line(tmp_path: Path, notes: Any, part: str) -> None:
+    path = noted(log(tmp_path / "log.parquet", changed()), "job_work_left_s", **notes)
+    (line,) = told("decisions", "describe", str(path))
+    assert f"log.parquet: the decisions of another version: column job_work_left_s {part}" in line
+    assert line.endswith("; log them again")
+
+
+def test_a_log_of_before_formulas_were_told_is_read(tmp_path: Path) -> None:
+    assert "Decisions of fair" in describe(
+        noted(log(tmp_path / "log.parquet", changed()), "job_work_left_s", formula=None)
+    )
 
 
 def test_a_log_without_a_candidate_but_none_is_described(tmp_path: Path) -> None:

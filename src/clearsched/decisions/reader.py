@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clearsched.decisions.choices import Choices, join
-from clearsched.decisions.schema import log_features, log_schema
+from clearsched.decisions.schema import feature_field, log_features, log_schema
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Problem
 from clearsched.schemas import provenance
@@ -27,6 +27,12 @@ ROW = ("time_s", "candidate", "group", "teacher_score", "teacher_probability")
 
 TOLD = {"problem": str, "expert": str, "facts": dict, "episodes": dict}
 """What the metadata of a log must hold."""
+
+FEATURE_NOTES = ("unit", "meaning", "formula")
+"""What the column of a feature says of itself: values of another feature under the same name are of no use."""
+
+NOTE_CHARS = 100
+"""Of a note that a log has, in an error."""
 
 
 def read_choices(
@@ -223,7 +229,23 @@ def _open(path: str | Path, problem: Problem) -> pq.ParquetFile:
         raise ClearschedError(
             f"{path}: no decision log of this version (column {(odd or ['order or metadata'])[0]}); log again"
         )
+    if other := _other_feature(found, problem):
+        file.close()
+        raise ClearschedError(f"{path}: the decisions of another version: {other}; log them again")
     return file
+
+
+def _other_feature(found: pa.Schema, problem: Problem) -> str:
+    """The first feature of a log that is not what it is now, in words; earlier logs tell no formulas."""
+    for feature in log_features(problem):
+        expected, logged = feature_field(feature).metadata, found.field(feature.name).metadata or {}
+        for note in (name.encode() for name in FEATURE_NOTES):
+            if note == b"formula" and note not in logged:
+                continue
+            if (told := logged.get(note, b"")) != expected[note]:
+                known = told.decode(errors="replace")[:NOTE_CHARS]
+                return f"column {feature.name} has the {note.decode()} {known!r}, expected {expected[note].decode()!r}"
+    return ""
 
 
 def _starts(table: pa.Table) -> np.ndarray:

@@ -14,6 +14,12 @@ def log_features(problem: Problem) -> tuple[Feature, ...]:
     return tuple(dict.fromkeys(feature for choice in problem.choices for feature in choice.features))
 
 
+def feature_field(feature: Feature) -> pa.Field:
+    """The column of a feature, which says by which formula it was computed too."""
+    column = field(feature.name, pa.float32(), feature.unit, feature.meaning + " (NaN for none)")
+    return column.with_metadata({**column.metadata, "formula": feature.formula})
+
+
 def log_schema(problem: Problem) -> pa.Schema:
     """Rows of a level choice repeat the features of the candidate that was chosen; their candidate is the level."""
     word = pa.dictionary(pa.int8(), pa.string())
@@ -29,7 +35,7 @@ def log_schema(problem: Problem) -> pa.Schema:
             field("choice", word, "", asked),
             field("candidate", pa.int32(), "", "the candidate's number in its episode, -1 for none of these; or level"),
             field("group", pa.int32(), "", "candidates of a group are near ties, as the stages of a job; -1 for none"),
-            *(field(f.name, pa.float32(), f.unit, f.meaning + " (NaN for none)") for f in log_features(problem)),
+            *map(feature_field, log_features(problem)),
             field("teacher_score", pa.float32(), "", "score that the policy gave the candidate"),
             field("teacher_probability", pa.float32(), "", "its probability among the decision's rows"),
             field("chosen", pa.bool_(), "", "whether the policy chose it: one row of each decision and choice"),

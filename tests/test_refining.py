@@ -747,8 +747,8 @@ def test_refined_trees_keep_the_directions_that_they_were_held_to(seen: Choices)
     assert found[False][1:] == [0.1, 0.9] and found[True][1:] == [0.5, 0.5]
 
 
-def test_every_number_of_a_student_is_searched_for_and_put_back() -> None:
-    """Of rules, caps and leaves; with the numbers as they start the student is the same to two digits."""
+def test_thresholds_caps_and_leaves_are_searched_for_and_put_back() -> None:
+    """Of a sum of trees the leaves alone. With the numbers as they start the student is the same."""
     tree = {"feature": [WORK, -1, -1], "threshold": [3.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
     tree["value"] = [0.0, 0.25, -0.5]
     rules = RuleList((Rule((Condition(AGE, True, 4.0), Condition(WORK, False, 2.5)), 1.0), Rule((), 0.5)), NAMES)
@@ -768,8 +768,22 @@ def test_every_number_of_a_student_is_searched_for_and_put_back() -> None:
         assert [number.name for number in program.numbers][: len(names)] == names
         assert program.filled(program.start(np.random.default_rng(0), None)) == student
         assert all(number.low <= number.start <= number.high for number in program.numbers)
-        moved = program.filled(np.array([number.start + number.step for number in program.numbers]))
+        moved = program.filled(np.array([number.start + number.step / np.pi for number in program.numbers]))
         assert moved.scorers["stage"] != rank and moved.scorers["limit"] != level
+        for scorer in moved.scorers.values():
+            assert most_digits(scorer) == (3 if isinstance(scorer, TreeSum) else 2)
+
+
+def most_digits(scorer: Any) -> int:
+    """The digits that count of what was searched for: thresholds and coefficients of caps, or leaves."""
+    if isinstance(scorer, TreeSum):
+        found = [value for tree in scorer.trees for value in tree["value"]]
+    elif isinstance(scorer, StepList):
+        found = [term["times"] for step in scorer.steps for term in step.below]
+        found += [condition.threshold for step in scorer.steps for condition in step.conditions]
+    else:
+        found = [condition.threshold for rule in scorer.rules for condition in rule.conditions]
+    return max(len(f"{value:.15g}".replace(".", "").strip("-0")) for value in found)
 
 
 def test_structures_are_lists_that_end_and_keep_to_their_length(seen: Choices) -> None:

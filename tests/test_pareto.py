@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from clearsched import pareto
@@ -164,11 +166,34 @@ def test_a_size_that_is_not_safe_is_not_picked_unless_none_is() -> None:
     assert picked((False, False, False)) == [2]
 
 
+def test_a_log_without_validation_decisions_is_told_in_a_line(
+    files: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no fidelity then, and the run goes on."""
+    logged = pq.read_table(files["decisions"])
+    pq.write_table(logged.filter(pc.equal(logged["split"], "train")), tmp_path / "train.parquet")
+    pareto.compare(**files | {"decisions": tmp_path / "train.parquet"})
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "train.parquet: no decision of the split 'validation': how often" in line
+    table, _ = read_table(files["out_dir"] / "students_pareto.parquet", STUDENTS_PARETO)
+    assert table["top1"].to_pylist() == [None, None]
+
+
 def test_an_unsafe_size_is_told(files: dict[str, Any], tmp_path: Path) -> None:
     unsafe = student(4, UNTIED, 9.0)
     replace(unsafe, evidence={**unsafe.evidence, "stress": {"worst": 1.0, "of_limit": 4.6}}).write(files["students"][1])
     told = pareto.compare(**files)
-    assert "never picked: rule list 4." in told and "2*" in told
+    assert "and so not picked: rule list 4." in told and "2*" in told
+
+
+def test_where_no_size_is_safe_the_picked_one_is_told_to_be_unsafe(files: dict[str, Any]) -> None:
+    for path, size, unseen in zip(files["students"], (2, 4), (10.0, 9.0), strict=True):
+        unsafe = student(size, UNTIED, unseen)
+        replace(unsafe, evidence={**unsafe.evidence, "stress": {"worst": 1.0, "of_limit": 4.6}}).write(path)
+    told = pareto.compare(**files)
+    assert "4*" in told and "2*" not in told
+    assert "and so not picked: rule list 2." in told
+    assert "and picked since no size of the kind is safe: rule list 4." in told
 
 
 def test_where_more_is_better_the_smallest_of_the_highest_is_picked() -> None:

@@ -33,10 +33,21 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
         "",
     ]
     lines += layout(HEADER, [_cells(problem, row, places) for row in rows], 1)
-    unsafe = [f"{called(label(problem, row['kind']), row['by'])} {row['size']}" for row in rows if not row["safe"]]
-    if unsafe:
-        lines += ["", f"Not safe, since they stray under stress, and so never picked: {', '.join(unsafe)}."]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + _unsafe_lines(problem, rows)) + "\n"
+
+
+def _unsafe_lines(problem: Problem, rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The sizes that are not safe, in a sentence; apart those that are picked since no other of the kind is safe."""
+    lines = []
+    for picked, told in ((False, "so not picked"), (True, "picked since no size of the kind is safe")):
+        found = [
+            f"{called(label(problem, row['kind']), row['by'])} {row['size']}"
+            for row in rows
+            if not row["safe"] and row["picked"] == picked
+        ]
+        if found:
+            lines += ["", f"Not safe, since they stray under stress, and {told}: {', '.join(found)}."]
+    return lines
 
 
 def _cells(problem: Problem, row: dict[str, Any], places: int) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -454,9 +456,16 @@ def test_what_is_not_in_the_log_is_told(
         reading.explain(files["student"], files["decisions"], episode, decision, split)
 
 
-def test_a_log_of_another_version_and_an_unknown_feature(files: dict[str, Path], tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
+@pytest.mark.parametrize(("kept", "words"), [("train", "it has train"), ("none", "it has none at all")])
+def test_what_a_log_has_is_told_by_its_rows(files: dict[str, Path], tmp_path: Path, kept: str, words: str) -> None:
+    """Not by its metadata, which tell what was to be logged."""
+    logged = pq.read_table(files["decisions"])
+    pq.write_table(logged.filter(pc.equal(logged["split"], kept)), tmp_path / "part.parquet")
+    with pytest.raises(ClearschedError, match=rf"part\.parquet: no decision of the split 'validation': {words}$"):
+        reading.show(files["student"], tmp_path / "part.parquet")
 
+
+def test_a_log_of_another_version_and_an_unknown_feature(files: dict[str, Path], tmp_path: Path) -> None:
     table = pq.read_table(files["decisions"])
     older = tmp_path / "older.parquet"
     pq.write_table(table.drop_columns(["job_age_s"]), older)

@@ -98,7 +98,7 @@ def peek(problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kind, "split", peeking)
 
 
-READ = "1 test episodes asked for, the workloads hold 0"
+READ = "1 test episode asked for, the workloads hold 0"
 """What is said of a command that reads test episodes."""
 
 

@@ -235,7 +235,7 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path: Path, opened: O
         PROBLEM.open(trace, opened[2])
     with pytest.raises(ClearschedError, match="no such file"):
         PROBLEM.open(tmp_path / "none.parquet", workloads)
-    with pytest.raises(ClearschedError, match="4 test episodes asked for"):
+    with pytest.raises(ClearschedError, match=r"workloads\.parquet: 4 test episodes asked for"):
         other.split("test", 4)
     with pytest.raises(ClearschedError, match="reads no file"):
         PROBLEM.files(TracesParams(path="somewhere"))

@@ -10,6 +10,7 @@ from each other, episodes are drawn anew.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,8 @@ def fidelity_table(
 ) -> pa.Table:
     """One row a student, choice, subset of the decisions of `split`, and part of a choice, of schema FIDELITY.
 
+    Where the log has no decision of the split there is no row, which a line on stderr says.
+
     Args:
         problem: what is scheduled.
         students: each a `decisions.answers.Scoring`.
@@ -62,6 +65,9 @@ def fidelity_table(
 
     logged = [(choice, read_choices(decisions, problem, choice.name, split)) for choice in problem.choices]
     rank = problem.choices[0]
+    if students and not len(logged[0][1].chosen):
+        why = f"no decision of the split {split!r}: how often students choose as the teacher is not told"
+        print(f"clearsched: {decisions}: {why}; log some (decisions.held_out)", file=sys.stderr, flush=True)
     rows = []
     for student in students:
         for choice, choices in logged:

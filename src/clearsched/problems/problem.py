@@ -49,6 +49,13 @@ Compiled: TypeAlias = Any
 """A policy that runs inside the problem's compiled loop."""
 
 
+def too_few_episodes(path: Path | None, split: str, asked: int, held: int) -> ClearschedError:
+    """What to raise where a split of the workloads, in the file `path` if they come from one, is too small."""
+    where, count = f"{path}: " if path else "", f"{asked} {split} episode{'s' * (asked != 1)}"
+    told = f"{count} asked for, the workloads hold {held}"
+    return ClearschedError(f"{where}{told}: draw more (workload.episodes.{split})")
+
+
 class Answers(NamedTuple):
     """One answer to each of B pending decisions."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from clearsched.decisions.choices import Choices
-from clearsched.decisions.reader import read_choices, read_metadata
+from clearsched.decisions.reader import count_decisions, read_choices, read_metadata
 from clearsched.errors import ClearschedError
+from clearsched.problems.problem import SPLITS
 from clearsched.reading.worth import Bench, table, worth_of
 from clearsched.scorers.policy import ScoredPolicy
 
@@ -36,8 +37,8 @@ def read_log(policy: ScoredPolicy, decisions: Path, split: str) -> tuple[dict[st
     found = {
         choice.name: read_choices(decisions, policy.problem, choice.name, split) for choice in policy.problem.choices
     }
-    metadata = read_metadata(decisions)
     if not len(found[policy.rank.name].chosen):
-        known = ", ".join(name for name, count in metadata["episodes"].items() if count)
-        raise ClearschedError(f"{decisions}: no decision of the split {split!r}: it has {known}")
-    return found, int(metadata.get("most") or 0)
+        counts = {name: count_decisions(decisions, policy.problem, policy.rank.name, name) for name in SPLITS}
+        known = ", ".join(name for name, count in counts.items() if count)
+        raise ClearschedError(f"{decisions}: no decision of the split {split!r}: it has {known or 'none at all'}")
+    return found, int(read_metadata(decisions).get("most") or 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces.storage import read_profiles
 from clearsched.problems.dag_jobs.workloads.facts import check_facts, check_rows
 from clearsched.problems.dag_jobs.workloads.giants import with_giants
+from clearsched.problems.problem import too_few_episodes
 from clearsched.schemas import read_table
 
 SPLITS = ("train", "validation", "test")
@@ -38,10 +39,12 @@ class Workloads:
             durations `estimates`, where a job of each episode is a giant `giant`, its place and its factor, and where
             the outage of a split is at another time than that of `semantics`, `outages`, by split; with mixed rates
             `interarrivals_ms`, the mean time between arrivals that each episode was drawn with, by split.
+        path: of their file, for errors; None where they come from none.
     """
 
     table: pa.Table
     settings: dict[str, Any]
+    path: Path | None = None
 
     def split(self, name: str, limit: int | None = None) -> list[Workload]:
         """The first `limit` (default: all) episodes of a split.
@@ -54,7 +57,7 @@ class Workloads:
         profile, arrival, seed = (rows[c].to_numpy() for c in ("profile", "arrival_ms", "duration_seed"))
         count = int(episode.max()) + 1 if len(episode) else 0
         if count < (limit or 1):
-            raise ClearschedError(f"{limit or 1} {name} episodes asked for, the workloads hold {count}")
+            raise too_few_episodes(self.path, name, limit or 1, count)
         bounds = np.searchsorted(episode, np.arange((limit or count) + 1))
         gaps_ms = self._gaps_ms(name, count)
         semantics = Semantics(**self.settings["semantics"] | self.settings.get("outages", {}).get(name, {}))
@@ -100,7 +103,7 @@ def read_workloads(path: str | Path) -> Workloads:
     table, settings = read_table(path, WORKLOADS)
     check_facts(settings, Path(path))
     check_rows(table, Path(path))
-    return Workloads(table, settings)
+    return Workloads(table, settings, Path(path))
 
 
 def load_inputs(trace: Path, workloads: Path) -> tuple[Profiles, Workloads]:
@@ -126,4 +129,4 @@ def load_inputs(trace: Path, workloads: Path) -> tuple[Profiles, Workloads]:
     profiles = compile_profiles(read, drawn.settings["warmup_delay_ms"])
     index = WORKLOADS.get_field_index("profile")
     table = drawn.table.set_column(index, WORKLOADS.field(index), pa.array(number, pa.int32()))
-    return profiles, Workloads(table, drawn.settings)
+    return profiles, replace(drawn, table=table)

@@ -15,6 +15,7 @@ from clearsched.problems.deferrable_jobs.simulator.state import Episode
 from clearsched.problems.deferrable_jobs.traces.pool import Pool, read_pool
 from clearsched.problems.deferrable_jobs.workloads.capacity import forecast
 from clearsched.problems.deferrable_jobs.workloads.sampling import millicores_of, slots_of
+from clearsched.problems.problem import too_few_episodes
 from clearsched.schemas import read_table
 
 Row = dict[str, Any]
@@ -29,6 +30,7 @@ class Workloads:
         Raises:
             ClearschedError: a file is broken, or the episodes were drawn over another trace.
         """
+        self._path = workloads
         table, self.settings = read_table(workloads, WORKLOADS)
         lacking = {"slot_s", "day_slots", "cluster", "reach", "forecast_error", "weights", "objective", "trace"} - set(
             self.settings
@@ -52,7 +54,7 @@ class Workloads:
         """
         rows = self._rows.get(name, [])
         if len(rows) < (limit or 1):
-            raise ClearschedError(f"{limit or 1} {name} episodes asked for, the workloads hold {len(rows)}")
+            raise too_few_episodes(self._path, name, limit or 1, len(rows))
         return [self._episode(row) for row in rows[: limit or len(rows)]]
 
     def _episode(self, row: Row) -> Episode:

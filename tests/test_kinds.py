@@ -181,8 +181,8 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_text_json_and_loop_agree(case: Any, students: Any, tmp_path: Any) -> None:
-    """On random decisions: what is read back chooses the same, inside the loop as outside, to the bit."""
+def test_what_is_read_back_prints_and_chooses_the_same(case: Any, students: Any, tmp_path: Any) -> None:
+    """On random decisions, inside the loop as outside, to the bit; whether the text says so: tests/test_printed.py."""
     student = students[case]
     student.write(tmp_path / "student.json")
     again = load_policy(tmp_path / "student.json", student.problem)
@@ -340,6 +340,8 @@ def test_none_stands_where_the_scores_part_good_from_bad() -> None:
     starts = np.array([0, 2, 4, 6, 7])
     choices = Choices(features, starts, starts[:-1], none, none, score, score, *np.zeros((3, 4), np.int64))
     assert bar(np.array([5.0, 4.0, 1.0, 0.0]), Regret(choices)) == 2.5
+    assert bar(np.array([5.0, 4.0, 3.1416, 0.0]), Regret(choices)) == 3.57
+    assert bar(np.array([5.0, 1.23454, 1.23456, 0.0]), Regret(choices)) < 1.23454
     assert bar(np.array([5.0, 4.0, 6.0, 0.0]), Regret(choices)) < 4.0, "rather one idle moment less than two"
     never = choices._replace(score=-np.abs(score))
     assert bar(np.array([5.0, 4.0, 1.0, 0.0]), Regret(never)) > 5.0

@@ -75,11 +75,12 @@ def show(
     decisions: Annotated[Path | None, typer.Option(help="Decision log, to tell how often each rule fires.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Job profiles, to tell what it costs without each rule.")] = None,
     workloads: Annotated[Path | None, typer.Option(help="Episodes, of which the validation ones are run.")] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Print every tree, where there are many.")] = False,
 ) -> None:
     """Print a student as rules with units; with a log and data also what each rule is worth."""
     from clearsched import reading
 
-    typer.echo(reading.show(path, decisions, trace, workloads))
+    typer.echo(reading.show(path, decisions, trace, workloads, whole))
 
 
 class Split(StrEnum):

@@ -11,7 +11,11 @@ __all__ = ["card", "explain", "show", "verify"]
 
 
 def show(
-    path: str | Path, decisions: Path | None = None, trace: Path | None = None, workloads: Path | None = None
+    path: str | Path,
+    decisions: Path | None = None,
+    trace: Path | None = None,
+    workloads: Path | None = None,
+    whole: bool = False,
 ) -> str:
     """A student's file as readable text with units, and what each of its pieces is worth.
 
@@ -19,6 +23,7 @@ def show(
         path: the student.
         decisions: a log, to tell how often each rule fires; without one that is left out.
         trace, workloads: whose validation episodes tell the cost without it; without them that is left out.
+        whole: with every tree of large sums.
 
     Raises:
         ClearschedError: see `scorers.policy.load_policy`; a log or data of another problem; one of trace and workloads
@@ -28,7 +33,7 @@ def show(
     from clearsched.scorers.text import render
 
     policy = load_policy(path)
-    text = render(policy)
+    text = render(policy, whole)
     if decisions is None and trace is None and workloads is None:
         return text
     from clearsched.reading.files import worth

@@ -125,11 +125,21 @@ class PairForest(Scorer):
             "",
             *self._asked_lines(choice),
         ]
+        if facts.get("whole"):
+            return [*lines, *self._all_lines(choice)]
         for place, tree in enumerate(grown[:TREES_SHOWN], 1):
             lines += ["", f"Tree {place} of {len(grown)} begins with:", "", *self._beginning(tree, choice)]
         if self.against_none and words.idles(choice, facts):
             lines += ["", "Whether a candidate is better than none; the first tree begins with:", ""]
             lines += self._beginning(self.against_none[0], choice)
+        return lines
+
+    def _all_lines(self, choice: Question) -> list[str]:
+        """Every tree."""
+        lines = []
+        for what, trees in (("says", self.pairs), ("against none says", self.against_none)):
+            for place, tree in enumerate(trees, 1):
+                lines += ["", f"Tree {place} of {len(trees)} {what}:", "", *self._ways(tree, choice, ".6g")]
         return lines
 
     def _asked_lines(self, choice: Question) -> list[str]:
@@ -151,9 +161,13 @@ class PairForest(Scorer):
 
     def _beginning(self, tree: Tree, choice: Question) -> list[str]:
         """The first questions of a tree as rules that exclude each other."""
+        return self._ways(_cut(tree, LEVELS_SHOWN), choice, ".0f")
+
+    def _ways(self, tree: Tree, choice: Question, share: str) -> list[str]:
+        """A tree as rules that exclude each other; `share`: the format of a percentage."""
         labels = [TOLD[column.asks].format(column.name) for column in self.columns]
         unit = {label: words.units(choice)[column.name] for label, column in zip(labels, self.columns, strict=True)}
-        rules = [(rule, f"better in {100 * rule.value:.0f} %") for rule in flatten([_cut(tree, LEVELS_SHOWN)])]
+        rules = [(rule, f"better in {100 * rule.value:{share}} %") for rule in flatten([tree])]
         return [line for block in words.listed(rules, labels, unit, alone=True) for line in block]
 
     def complexity(self) -> int:

@@ -26,9 +26,12 @@ def facts_of(policy: ScoredPolicy) -> dict[str, Any]:
     return {"most": policy.evidence.get("most", 0), "none": policy.none, "unit": unit}
 
 
-def render(policy: ScoredPolicy) -> str:
-    """The policy as text; its numbers are those that run."""
-    facts = facts_of(policy)
+def render(policy: ScoredPolicy, whole: bool = False) -> str:
+    """The policy as text; its numbers are those that run.
+
+    `whole`: with every tree of large sums, of which the text shows the first few.
+    """
+    facts = facts_of(policy) | {"whole": whole}
     title = f"{policy.kind.capitalize()} {policy.name}"
     lines = [title, "=" * len(title)]
     used: set[str] = set()

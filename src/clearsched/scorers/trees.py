@@ -21,8 +21,11 @@ from clearsched.scorers.scorer import Facts, Piece, Question, Scorer, known_colu
 TREES_SHOWN = 3
 """Of a sum of many trees; where all of them are soon read, all are shown."""
 
-NODES_READ = 80
-"""Nodes up to which all trees are shown."""
+NODES_READ = 100
+"""Nodes up to which all trees are shown: boosted rules have 84 at their usual budget."""
+
+FEW_DIGITS = 6
+"""What a leaf adds is printed with all its digits if it has no more: of fitted or refined leaves, not of boosting."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +68,20 @@ class TreeSum(Scorer):
         return scorer
 
     def render(self, choice: Question, facts: Facts) -> list[str]:
-        """What the trees look at and the first of them; of a level, and of small trees, all of them."""
+        """What the trees look at and the first of them; of a level, of small trees and where asked, all of them."""
+        whole = facts.get("whole", False)
         grown = [tree for tree in self.trees if len(tree["feature"]) > 1]
         constant = sum(tree["value"][0] for tree in self.trees if len(tree["feature"]) == 1)
         count = f"{len(grown)} tree{'s' * (len(grown) != 1)}"
         if choice.form == words.SCORE:
             lines = words.heading(choice, f"The candidate with the highest sum over {count}.", facts)
             gains = ["", *self._gains(grown, choice)] if any(sum(tree.get("gain", ())) for tree in grown) else []
-            shown = TREES_SHOWN if self.complexity() > NODES_READ else len(grown)
-            lines += [*gains, "", *self._rules(grown, choice, shown)]
+            few = self.complexity() > NODES_READ and not whole
+            lines += [*gains, "", *self._rules(grown, choice, TREES_SHOWN if few else len(grown), whole)]
         else:
             lines = words.heading(choice, f"The sum over {count}, as a share of all, rounded.", facts)
-            lines += ["", *self._rules(grown, choice, len(grown))]
-        return [*lines, "", f"To the sum of all trees comes {constant:+.3f}."] if constant else lines
+            lines += ["", *self._rules(grown, choice, len(grown), whole)]
+        return [*lines, "", f"To the sum of all trees comes {_added(constant, whole)}."] if constant else lines
 
     def _gains(self, trees: Sequence[dict[str, Any]], choice: Question) -> list[str]:
         """What the trees look at, by how much it improved the fit."""
@@ -99,11 +103,11 @@ class TreeSum(Scorer):
             lines.append(f"  {name:<24}{unit[name] or '-':<12}{100 * gain[f] / whole:>6.1f} %{splits[f]:>9}")
         return lines
 
-    def _rules(self, trees: Sequence[dict[str, Any]], choice: Question, shown: int) -> list[str]:
+    def _rules(self, trees: Sequence[dict[str, Any]], choice: Question, shown: int, whole: bool) -> list[str]:
         """The first trees, each as rules that exclude each other."""
         lines = []
         for place, tree in enumerate(trees[:shown], 1):
-            rules = [(rule, f"{rule.value:+.3f}") for rule in flatten([tree])]
+            rules = [(rule, _added(rule.value, whole)) for rule in flatten([tree])]
             blocks = words.listed(rules, self.names, words.units(choice), alone=True)
             lines += [f"Tree {place} of {len(trees)} adds:", "", *(line for block in blocks for line in block), ""]
         return lines[:-1]
@@ -141,6 +145,16 @@ class TreeSum(Scorer):
     @property
     def _asked(self) -> list[int]:
         return sorted({f for tree in self.trees for f in tree["feature"] if f != LEAF})
+
+
+def _added(value: float, whole: bool) -> str:
+    """What comes to a sum: all its digits if they are few or asked for, else three after the point."""
+    short, few = f"{value:+.3f}", f"{value:+.{FEW_DIGITS}g}"
+    if float(short) == value:
+        return short
+    if float(few) == value:
+        return few
+    return f"{value:+}" if whole else short
 
 
 def check_tree(tree: Any, features: int, where: str) -> None:

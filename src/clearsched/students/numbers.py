@@ -19,7 +19,7 @@ from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import StepList
 from clearsched.scorers.trees import TreeSum
-from clearsched.students.rounding import Columns
+from clearsched.students.rounding import LEAF_DIGITS, Columns
 
 STEP = 0.15
 """First deviation of a threshold and of the factor of a cap term, as a share of it."""
@@ -162,7 +162,7 @@ def _of_trees(trees: TreeSum, columns: Columns, level: bool) -> Part:
     def filled(values: Sequence[float]) -> TreeSum:
         found = [{**tree, "value": list(tree["value"])} for tree in trees.trees]
         for (place, node), value in zip(leaves, values, strict=True):
-            found[place]["value"][node] = rounded(value, 3)
+            found[place]["value"][node] = rounded(value, LEAF_DIGITS)
         for tree in found if any(columns.directions) else ():
             held(tree, columns.directions)
         return TreeSum(tuple(found), trees.names)
@@ -186,7 +186,7 @@ def held(
     """
     feature, values = tree["feature"][node], tree["value"]
     if feature == LEAF:
-        values[node] = rounded(min(max(values[node], low), high), 3)
+        values[node] = rounded(min(max(values[node], low), high), LEAF_DIGITS)
         return
     below, above = tree["left"][node], tree["right"][node]
     if directions[feature] == 0:

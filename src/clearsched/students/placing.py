@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clearsched.problems.programs import rounded
 from clearsched.scorers.conditions import Condition, Rule, first_rule, flatten
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.trees import TreeSum
@@ -13,9 +14,12 @@ from clearsched.students.assembly import Regret, values_of
 from clearsched.students.examples import Examples
 from clearsched.students.flat_trees import FlatTree
 from clearsched.students.ranking import constant
-from clearsched.students.rounding import Columns
+from clearsched.students.rounding import LEAF_DIGITS, Columns
 from clearsched.students.task import Task
 from clearsched.students.ties import find_ties, order_of
+
+SAME_SUM = 9
+"""Digits after the point by which two sums of leaves differ: the order in which they are added is no difference."""
 
 
 def listed(rules: Sequence[Rule], examples: Examples, task: Task) -> RuleList:
@@ -37,12 +41,16 @@ def listed(rules: Sequence[Rule], examples: Examples, task: Task) -> RuleList:
 
 
 def summed(trees: Sequence[FlatTree], examples: Examples, task: Task) -> TreeSum:
-    """The sum of the trees; where "none of these" is an answer, a tree of one leaf puts its score, 0, in place."""
-    scorer = TreeSum(tuple(trees), task.names)
+    """The sum of the trees with rounded leaves: their text has all of each.
+
+    Where "none of these" is an answer, a tree of one leaf puts its score, 0, in place.
+    """
+    told = [{**tree, "value": [rounded(value, LEAF_DIGITS) for value in tree["value"]]} for tree in trees]
+    scorer = TreeSum(tuple(told), task.names)
     if not task.dataset.none:
         return scorer
-    scores = scorer.scores(examples.all_features, task.names)
-    return TreeSum((*trees, constant(-bar(scores, Regret(examples.real)))), task.names)
+    scores = scorer.scores(examples.all_features, task.names).round(SAME_SUM)
+    return TreeSum((*told, constant(-bar(scores, Regret(examples.real)))), task.names)
 
 
 def bar(scores: np.ndarray, regret: Regret) -> float:
@@ -54,7 +62,14 @@ def bar(scores: np.ndarray, regret: Regret) -> float:
     none = regret.of(place).none
     above = len(distinct) if none < 0 else none
     padded = -np.concatenate([[distinct[0] - 2.0], distinct, [distinct[-1] + 2.0]])
-    return float((padded[above] + padded[above + 1]) / 2)
+    return between(float(padded[above + 1]), float(padded[above]))
+
+
+def between(low: float, high: float) -> float:
+    """The middle of two numbers, with as few digits as keep it between them."""
+    middle = (low + high) / 2
+    tried = (rounded(middle, digits) for digits in range(LEAF_DIGITS, 16))
+    return next((value for value in tried if low < value < high), middle)
 
 
 def ranked_leaves(tree: FlatTree) -> list[Rule]:

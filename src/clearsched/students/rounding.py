@@ -15,6 +15,9 @@ CROSSING_SHARE = 0.005
 CHANGED_SHARE = 0.002
 """Share of the rows whose value a dropped condition or rule may change."""
 
+LEAF_DIGITS = 3
+"""Digits that count of what a leaf adds to a sum of trees: those that its text has."""
+
 
 class Columns:
     """The sorted values of every feature, to tell what a threshold can be rounded to.

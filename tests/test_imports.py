@@ -40,7 +40,6 @@ FLOORS = (
     ("clearsched.params",),
     ("clearsched.figures.style",),
     ("clearsched.problems.*",),
-    ("clearsched.edge_cases.cases",),
     ("clearsched.shipped",),
     ("clearsched.parallel",),
     ("clearsched.heuristics",),

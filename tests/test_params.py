@@ -106,10 +106,6 @@ def complaint(text: str, tmp_path: Path) -> str:
         ),
         ("evaluation: {policies: [fifo, fifi]}", ['evaluation.policies[1]: "fifi"', "nearest is fifo"]),
         ("evaluation: {policies: [fifo, fifo]}", ["evaluation.policies", "each name once"]),
-        (
-            "students: {control: true, rule_list: {max_rules: 16}}",
-            ["students.rules_from_nothing.max_rules: 8 is not allowed", "16, as students.rule_list.max_rules"],
-        ),
         ("workload: {episodes: {train: 2}}", ["teacher.clone.episodes", "workload.episodes.train, which is 2"]),
         ("scenario: ../up", ['scenario: "../up"', "letters, digits"]),
         ("seed: 1\nseed: 2", ["line 2", "key 'seed' stands twice"]),

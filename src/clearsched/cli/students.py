@@ -112,11 +112,9 @@ def patch(
     edge_episodes: Annotated[int, typer.Option(help="Episodes of each edge case.", min=1, max=100_000)] = 8,
 ) -> None:
     """Lay patches on a policy; print before and after on every load; write it and its changes unless it is refused."""
-    from clearsched import students
+    from clearsched.edge_cases.patch_command import patch_file
 
-    for file in students.patch(
-        path, patches, trace, workloads, split.value, out, typer.echo, edge_cases, edge_episodes
-    ):
+    for file in patch_file(path, patches, trace, workloads, split.value, out, typer.echo, edge_cases, edge_episodes):
         typer.echo(str(file))
 
 

@@ -22,7 +22,6 @@ from clearsched.problems import DEFAULT, find_problem
 from clearsched.report.settings import ReportParams
 from clearsched.search.settings import SearchParams
 from clearsched.section import Section
-from clearsched.students.kinds import uncontrolled
 from clearsched.students.settings import StudentsParams
 from clearsched.students.sizes import fronts
 from clearsched.teacher.settings import TeacherParams
@@ -116,4 +115,4 @@ class Params(Section):
         ):
             if len(set(names)) < len(names):
                 return path, list(names), "each name once"
-        return uncontrolled(self.students)
+        return None

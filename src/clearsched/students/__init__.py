@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clearsched.problems.problem import Problem
     from clearsched.scorers.policy import ScoredPolicy
 
-__all__ = ["fit", "guard", "load_policy", "patch"]
+__all__ = ["fit", "guard", "load_policy"]
 
 
 def fit(
@@ -54,45 +54,6 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
     from clearsched.scorers import policy
 
     return policy.load_policy(path, problem)
-
-
-def patch(
-    path: Path,
-    patches: Path,
-    traces: Sequence[Path],
-    workloads: Sequence[Path],
-    split: str,
-    out_dir: Path,
-    tell: Callable[[str], None] = print,
-    edge_cases: Path | None = None,
-    edge_episodes: int = 8,
-) -> list[Path]:
-    """Lay the patches of a file on a policy in place of those it has; tell before and after; write what came of it.
-
-    Written are the policy's JSON and text, and every decision that changes (`schemas.PATCH_CHANGES`).
-
-    Args:
-        path: a student, a searched policy or a formula, JSON.
-        patches: YAML or JSON.
-        traces: one for all workloads, or one for each.
-        workloads: the normal load first, then edge cases.
-        split: whose episodes are compared.
-        out_dir: of the patched policy, which keeps its file's name.
-        tell: called with each load's comparison as soon as it is there.
-        edge_cases: params of the stage `edge_cases`: the edge cases of the scenario come after the workloads, with
-            episodes that are drawn for this alone, by another seed than those that policies are evaluated on.
-        edge_episodes: how many of each edge case.
-
-    Returns:
-        The files written.
-
-    Raises:
-        ClearschedError: an input is missing or broken, or the patched policy strays from the baseline
-            (`search.safety`); then nothing is written.
-    """
-    from clearsched.students import patching
-
-    return patching.patch_file(path, patches, traces, workloads, split, out_dir, tell, edge_cases, edge_episodes)
 
 
 def guard(

@@ -26,7 +26,7 @@ from clearsched.students.bench import JOINED, Bench, Fitted, smallest_good
 from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.guarding import guarded
-from clearsched.students.kinds import STUDENTS
+from clearsched.students.kinds import STUDENTS, settings_of
 from clearsched.students.patching import kept_if_refused, laid_on, of_params
 from clearsched.students.refining import refine
 from clearsched.students.seeds import best_of_fits, best_of_seeds, kept_to_trees, seeded
@@ -177,7 +177,7 @@ def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others:
     known = {path.stem: load_policy(path, problem) for path in others}
     if not STUDENTS[kind].imitates:
         common = common.model_copy(update={"dagger_rounds": 0})
-    return Task(kind, problem, dataset, bench, getattr(common, kind), common, params.seed, known)
+    return Task(kind, problem, dataset, bench, settings_of(common, kind), common, params.seed, known)
 
 
 def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: Path) -> None:

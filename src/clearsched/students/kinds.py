@@ -173,20 +173,14 @@ def fitted(common: StudentsParams) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*common.names, *controls)))
 
 
-def uncontrolled(common: StudentsParams) -> tuple[str, object, str] | None:
-    """The first budget of a control that is not that of the kind beside it: key, value, what is allowed; None: none.
+def settings_of(common: StudentsParams, name: str) -> Section:
+    """The section of a kind; a control has the budgets of the kind that it stands beside, if that is fitted.
 
     `common`: with the sections of the kinds.
     """
-    kinds = fitted(common)
-    for name in kinds:
-        other = STUDENTS[name].control_of
-        if other not in kinds:
-            continue
-        own, controlled = getattr(common, name), getattr(common, other)
-        for budget in STUDENTS[name].settings.model_fields:
-            value = getattr(controlled, budget)
-            if getattr(own, budget) != value:
-                told = f"{value}, as students.{other}.{budget}: a control has the budget of what it stands beside"
-                return f"students.{name}.{budget}", getattr(own, budget), told
-    return None
+    own: Section = getattr(common, name)
+    other = STUDENTS[name].control_of
+    if other not in fitted(common):
+        return own
+    controlled = getattr(common, other)
+    return own.model_copy(update={budget: getattr(controlled, budget) for budget in type(own).model_fields})

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pyarrow as pa
+from typing import Any
 
 from clearsched.documents import read_yaml_value
 from clearsched.errors import ClearschedError
-from clearsched.files import check_inputs, provenance, told
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Instance, Problem
-from clearsched.schemas import PATCH_CHANGES, write_table
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
 from clearsched.search.safety import ALLOWED, Verdict, bounds, evidence, judge
 from clearsched.search.trials import trials
-from clearsched.students.patch_changes import Changes
-from clearsched.students.patch_loads import Load, drawn_loads, given_loads
-from clearsched.students.patch_report import report
-from clearsched.students.patch_trial import Compared, compare
-from clearsched.temporary import temporary_folder
+from clearsched.students.patch_trial import Compared
 
 WORSE = {
     "worst": "an episode takes {:.2f} times the baseline's",
@@ -45,75 +37,6 @@ class RefusedError(ClearschedError):
     def __init__(self, policy: ScoredPolicy, why: str) -> None:
         super().__init__(_refusal(policy.where, "nothing was written", why))
         self.policy, self.why = policy, why
-
-
-def patch_file(
-    path: Path,
-    patches: Path,
-    traces: Sequence[Path],
-    workloads: Sequence[Path],
-    split: str,
-    out_dir: Path,
-    tell: Callable[[str], None],
-    edge_cases: Path | None,
-    edge_episodes: int,
-) -> list[Path]:
-    """See `clearsched.students.patch`."""
-    before = load_patchable(path)
-    changes = out_dir / f"{path.stem}_changes.parquet"
-    inputs = [path, patches, *traces, *workloads, *([edge_cases] if edge_cases else [])]
-    for file in (out_dir / f"{path.stem}.json", out_dir / f"{path.stem}.txt", changes):
-        check_inputs(file, inputs)
-    after = replace(before, patches=read_file(patches, before.problem))
-    after.compiled  # noqa: B018 (so that a scorer that does not run in the loop is told first)
-    loads = given_loads(before.problem, traces, workloads, split)
-    if edge_cases is None:
-        tried = _tried(before, after, loads, path, tell)
-    else:
-        with told(out_dir), temporary_folder(out_dir) as folder:
-            loads += drawn_loads(before.problem, edge_cases, traces[0], edge_episodes, folder)
-            tried = _tried(before, after, loads, path, tell)
-    _write_changes(changes, tried, {"policy": path, "patches": patches})
-    return [*write_policy(tried.policy, out_dir, path.stem), changes]
-
-
-class Tried(NamedTuple):
-    """What came of a patched policy."""
-
-    policy: ScoredPolicy  # with its evidence
-    changes: list[tuple[str, Changes]]  # by the name of the load
-
-
-def _tried(
-    before: ScoredPolicy, after: ScoredPolicy, loads: Sequence[Load], path: Path, tell: Callable[[str], None]
-) -> Tried:
-    """Compare on all loads, of which the first is the normal one.
-
-    Raises:
-        ClearschedError: the patched policy strays.
-    """
-    baseline = heuristic(before.problem, before.problem.baseline)
-    found = []
-    for load in loads:
-        found.append(compare(before, after, baseline, load.instance, load.episodes, load.told))
-        tell(report(found[-1], after))
-    if after.patches:
-        after = checked(after, loads[0].instance)
-        for compared in found[1:]:
-            refuse_worse(compared, str(path))
-    else:  # what was measured with other patches says nothing of it
-        after = replace(after, evidence={name: told for name, told in after.evidence.items() if name != "stress"})
-    return Tried(after, [(load.name, compared.changes) for load, compared in zip(loads, found, strict=True)])
-
-
-def _write_changes(path: Path, tried: Tried, inputs: Mapping[str, Path]) -> None:
-    """Every decision that the patches change, of all loads."""
-    tables = [
-        changes.table.add_column(0, PATCH_CHANGES.field("load"), [pa.repeat(name, len(changes.table))])
-        for name, changes in tried.changes
-    ]
-    told = {"problem": tried.policy.problem.name, "patches": [patch.to_json() for patch in tried.policy.patches]}
-    write_table(path, pa.concat_tables(tables), PATCH_CHANGES, provenance({}, inputs) | told)
 
 
 def read_file(path: Path, problem: Problem) -> tuple[Patch, ...]:

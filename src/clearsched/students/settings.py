@@ -35,7 +35,10 @@ class RuleListParams(Section):
 
 
 class RulesFromNothingParams(Section):
-    """The control of the rule list: the same refinement, with no teacher's rules to begin with."""
+    """The control of the rule list: the same refinement, with no teacher's rules to begin with.
+
+    Where the rule list is fitted beside it, it has the budgets of that.
+    """
 
     max_rules: int = Field(8, ge=1, le=100, description="rules in the list, at most")
     conditions: int = Field(8, ge=1, le=50, description="conditions of a rule, at most")

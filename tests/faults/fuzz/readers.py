@@ -173,5 +173,5 @@ CALLS: dict[str, Callable[..., Any]] = {"tuned": _tuned, "stage": _stage, "scena
 """Readers that only Snakemake, a longer stage or a client of the service comes to; each takes paths."""
 
 WRITTEN = ("trace.parquet", "trace.arrow", "workloads.parquet", "tuning.parquet", "tuned.json", "stage.json")
-WRITTEN += ("stay_and_move.json", "stay_and_move.txt")
+WRITTEN += ("stay_and_move.json", "stay_and_move.txt", "stay_and_move_changes.parquet")
 """What a command that succeeds may leave in its folder."""

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from clearsched import params, reading, students
 from clearsched.cli import app
 from clearsched.decisions import experts
+from clearsched.edge_cases import patch_command
 from clearsched.errors import ClearschedError
 from clearsched.figures.rules import blocks_of
 from clearsched.figures.style import Subject
@@ -267,7 +268,7 @@ def test_one_edge_case_is_enough_to_refuse(
 ) -> None:
     """Whatever the normal load says: every load after it is asked."""
     asked: list[str] = []
-    monkeypatch.setattr(patching, "refuse_worse", lambda compared, _: asked.append(compared.load))
+    monkeypatch.setattr(patch_command, "refuse_worse", lambda compared, _: asked.append(compared.load))
     command(files, edge_cases=files["params"], out=str(tmp_path / "out"))
     assert [load.split()[2] for load in asked] == list(load_policy(files["student"]).problem.edge_cases)
 

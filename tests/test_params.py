@@ -32,6 +32,7 @@ from clearsched.params.scenarios import merge
 from clearsched.params.tables import docs_table
 from clearsched.problems import PROBLEMS, find_problem
 from clearsched.search.families import FAMILIES
+from clearsched.students.kinds import settings_of
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -411,3 +412,10 @@ def test_every_problem_and_source_has_a_folder_of_its_own(queue: str) -> None:
 def test_a_figure_may_read_nothing_but_how_figures_are_drawn() -> None:
     """So that another number of bootstrap samples does not draw the DAG gallery again."""
     assert set(STAGES["figures"]) == {"problem", "scenario", "figures"}
+
+
+@pytest.mark.parametrize(("given", "rules"), [({"control": True}, 3), ({"names": ["rules_from_nothing"]}, 8)])
+def test_a_control_has_the_budgets_of_the_list_beside_it(given: dict[str, Any], rules: int) -> None:
+    students = parse({"students": {"rule_list": {"max_rules": 3}, **given}}, "test").students
+    assert settings_of(students, "rules_from_nothing").max_rules == rules
+    assert settings_of(students, "rule_list").max_rules == 3

@@ -415,7 +415,7 @@ def test_a_figure_may_read_nothing_but_how_figures_are_drawn() -> None:
 
 
 @pytest.mark.parametrize(("given", "rules"), [({"control": True}, 3), ({"names": ["rules_from_nothing"]}, 8)])
-def test_a_control_has_the_budgets_of_the_list_beside_it(given: dict[str, Any], rules: int) -> None:
+def test_a_control_has_the_budgets_of_the_list_beside_it(given: dict[str, object], rules: int) -> None:
     students = parse({"students": {"rule_list": {"max_rules": 3}, **given}}, "test").students
     assert settings_of(students, "rules_from_nothing").max_rules == rules
     assert settings_of(students, "rule_list").max_rules == 3

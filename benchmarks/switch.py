@@ -30,8 +30,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import render
-from clearsched.search.safety import judge
-from clearsched.search.trials import trials
+from clearsched.search.safety import judge_whole
 from clearsched.students.fitting import task_of
 from clearsched.students.refining import refine
 from clearsched.students.switch import compete
@@ -129,11 +128,7 @@ def competed(load: Load, others: Mapping[str, ScoredPolicy], folder: Path) -> tu
 
 def checked(task: Any, policy: ScoredPolicy) -> str:
     """What the safety check says of a policy."""
-    instance = task.bench.instance
-    train = instance.split("train")
-    episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
-    with trials(instance, task.bench.measure) as runs:
-        (verdict,) = judge(runs, [policy], heuristic(PROBLEM, PROBLEM.baseline), episodes)
+    (verdict,) = judge_whole(task.bench.instance, [policy])
     return f"{'strays' if verdict.strays else 'safe'}: {verdict}"
 
 

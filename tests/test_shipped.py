@@ -21,9 +21,9 @@ from clearsched.files import digest_bytes, digest_file, write_json
 from clearsched.params import stage_values, write_stage
 from clearsched.problems import find_problem
 from clearsched.schemas import COMPARISON, LEARNING_CURVE, SEEDS, write_table
-from clearsched.search.safety import Verdict
+from clearsched.search.safety import TOLD, Verdict
 from clearsched.shipped import making, store
-from clearsched.shipped.cards import markdown, thinned
+from clearsched.shipped.cards import STRESS, markdown, thinned
 from conformance.test_conformance import drawn
 from stages import stage_params
 
@@ -423,3 +423,7 @@ def test_what_is_shipped_is_judged_on_its_own_streams(folder: Path, judged: Path
     with pytest.raises(ClearschedError, match=r"params/workloads\.json is missing: run snakemake"):
         shipped_safety.judge_shipped("small", judged)
     assert bytes_of(folder) == before
+
+
+def test_every_number_of_a_verdict_has_a_row_of_the_card() -> None:
+    assert set(STRESS) == set(TOLD)

@@ -8,16 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes, json_text, read_json
 from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance
 from clearsched.scorers.policy import load_policy
-from clearsched.search.safety import Verdict, evidence, judge
-from clearsched.search.trials import trials
+from clearsched.search.safety import Verdict, evidence, judge_whole
 from clearsched.shipped import store
-from clearsched.shipped.making import write
+from clearsched.shipped.making import params_of, write
 from clearsched.teacher import load_policy as load_teacher
 from clearsched.teacher.judging import check_of
 
@@ -39,15 +37,8 @@ def judge_shipped(name: str, results: Path) -> Path:
     shipped = store.find(name)
     problem = find_problem(shipped.card["problem"])
     store.check(shipped, problem)
-    path = results / "params" / "workloads.json"
-    scenario = read_json(path)["scenario"] if path.is_file() else None
-    if scenario is None:
-        raise ClearschedError(f"{results}: no results of a scenario: params/{path.name} is missing: run snakemake")
-    if scenario != name:
-        raise ClearschedError(f"{results}: results of the scenario {scenario!r}, not {name!r}")
+    params_of(name, results)
     instance = problem.open(results / "traces" / "trace.parquet", results / "traces" / "workloads.parquet")
-    if instance.stress_share < 1:
-        raise ClearschedError(f"{results}: workload.stress is below 1: what is shipped is asked the whole safety check")
     baseline = heuristic(problem, problem.baseline)
     files = {file: shipped.read(file) for file in shipped.card["files"]}
     card: dict[str, Any] = dict(shipped.card) | {"policies": {}}
@@ -64,8 +55,5 @@ def _verdict(policy: str, path: Path, instance: Instance) -> Verdict:
     """On a network by the part of the stress that it is asked when it is trained."""
     if policy == store.TEACHER:
         return check_of(instance).verdict(load_teacher(path.with_suffix(".safetensors")))
-    train = instance.split("train")
-    episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
-    with trials(instance, instance.objective) as runs:
-        (verdict,) = judge(runs, [load_policy(path)], heuristic(instance.problem, instance.problem.baseline), episodes)
+    (verdict,) = judge_whole(instance, [load_policy(path)])
     return verdict

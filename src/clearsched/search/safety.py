@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from clearsched.problems.policy import Policy
+from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Episode, Instance
 from clearsched.problems.programs import rounded
-from clearsched.search.trials import CLEARED, COST, END, SCALE, WATCHED, Trials
+from clearsched.search.trials import CLEARED, COST, END, SCALE, WATCHED, Trials, trials
 
 NEAR = 1.2
 """So many times what the baseline takes, on any episode that is not hard, a policy may take.
@@ -130,6 +130,14 @@ def first_safe(verdict: Callable[[Policy], Verdict], policies: Sequence[Policy],
 def judge(runs: Trials, policies: Iterable[Policy], baseline: Policy, episodes: Sequence[Episode]) -> list[Verdict]:
     """The verdicts on the policies in turn, up to the first that does not stray; `episodes`: short ones first."""
     return _up_to_safe(Check(runs, baseline, episodes).verdict, policies)
+
+
+def judge_whole(instance: Instance, policies: Iterable[Policy], threads: int | None = None) -> list[Verdict]:
+    """`judge` next to the problem's baseline, on the validation and training episodes and under stress."""
+    train = instance.split("train")
+    episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
+    with trials(instance, instance.objective, threads) as runs:
+        return judge(runs, policies, heuristic(instance.problem, instance.problem.baseline), episodes)
 
 
 def _up_to_safe(verdict: Callable[[Policy], Verdict], policies: Iterable[Policy]) -> list[Verdict]:

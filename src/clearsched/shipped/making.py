@@ -109,11 +109,11 @@ def write(name: str, files: dict[str, bytes], card: dict[str, Any]) -> Path:
     return folder
 
 
-def _params(name: str, results: Path) -> dict[str, Any]:
+def params_of(name: str, results: Path) -> dict[str, Any]:
     """The params of the stages that count, by stage.
 
     Raises:
-        ClearschedError: the folder holds no results, those of another scenario, or policies that were not made here.
+        ClearschedError: the folder holds no results, those of another scenario, or of a part of the stress.
     """
     found = {}
     for stage in STAGES:
@@ -126,13 +126,23 @@ def _params(name: str, results: Path) -> dict[str, Any]:
     for values in found.values():
         if values["scenario"] != name:
             raise ClearschedError(f"{results}: results of the scenario {values['scenario']!r}, not {name!r}")
+    if found["workloads"].get("workload", {}).get("stress", 1.0) < 1:
+        raise ClearschedError(f"{results}: workload.stress is below 1: what is shipped passes the whole safety check")
+    return found
+
+
+def _params(name: str, results: Path) -> dict[str, Any]:
+    """`params_of`, of policies that were made here.
+
+    Raises:
+        ClearschedError: see `params_of`; or all policies were taken from elsewhere.
+    """
+    found = params_of(name, results)
     sources = {stage: found[stage][stage].get("source") for stage in MADE if stage in found}
     others = {stage: source for stage, source in sources.items() if source in ("shipped", "published")}
     for stage, source in others.items():
         if source == "published" or len(others) == len(sources):
             raise ClearschedError(f"{results}: {stage}.source is {source}: there is nothing new to ship")
-    if found["workloads"].get("workload", {}).get("stress", 1.0) < 1:
-        raise ClearschedError(f"{results}: workload.stress is below 1: what is shipped passes the whole safety check")
     return found
 
 

@@ -21,8 +21,7 @@ from clearsched.problems.problem import Instance
 from clearsched.scorers.guard import Bound, Guard, check_gauges
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
-from clearsched.search.safety import ALLOWED, evidence, judge
-from clearsched.search.trials import trials
+from clearsched.search.safety import ALLOWED, evidence, judge_whole
 from clearsched.students.bench import JOINED
 
 DIGITS = 3
@@ -125,10 +124,7 @@ def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], Non
         ClearschedError: it strays with the guard alone.
     """
     baseline = heuristic(instance.problem, instance.problem.baseline)
-    train = instance.split("train")
-    episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
-    with trials(instance, instance.objective) as runs:
-        verdict, *without = judge(runs, [policy, replace(policy, guard=None)], baseline, episodes)
+    verdict, *without = judge_whole(instance, [policy, replace(policy, guard=None)])
     if verdict.strays and without[0].strays:
         tell(f"guard: with it, {verdict}: do not deploy it")
     elif verdict.strays:

@@ -16,8 +16,7 @@ from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
-from clearsched.search.safety import ALLOWED, Verdict, bounds, evidence, judge
-from clearsched.search.trials import trials
+from clearsched.search.safety import ALLOWED, Verdict, bounds, evidence, judge_whole
 from clearsched.students.patch_trial import Compared
 
 WORSE = {
@@ -72,10 +71,7 @@ def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None
         RefusedError: it does not.
     """
     baseline = heuristic(instance.problem, instance.problem.baseline)
-    train = instance.split("train")
-    episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
-    with trials(instance, instance.objective, threads) as runs:
-        verdict, *without = judge(runs, [policy, replace(policy, patches=())], baseline, episodes)
+    verdict, *without = judge_whole(instance, [policy, replace(policy, patches=())], threads)
     if verdict.strays:
         raise RefusedError(policy, _why(f"{verdict}; {_without(*without)}", baseline))
     return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance.stress_share)})

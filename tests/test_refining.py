@@ -562,9 +562,10 @@ def test_a_repair_may_take_two_changes(seen: Choices) -> None:
         )
 
     assert repaired(student, around(task), lambda policy: excess(policy) == 0) is None
-    found = descended(student, around(task), probes(excess), columns)
+    found = descended(student, around(task), probes(excess), columns, 16)
     assert found is not None and not found.none and len(found.scorers["stage"].rules) == 2
-    assert descended(student, around(task), probes(lambda policy: 1.0), columns) is None
+    assert descended(student, around(task), probes(lambda policy: 1.0), columns, 16) is None
+    assert descended(student, around(task), probes(excess), columns, 1) is None, "as many changes as are allowed"
 
 
 def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None:
@@ -577,7 +578,7 @@ def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None
         return SimpleNamespace(strays=len(asked) < 3)
 
     probes: Any = SimpleNamespace(excess=lambda policies: np.zeros(len(policies)), verdict=verdict)
-    found = descended(student_of(RuleList((Rule((), 1.0),), NAMES)), around(task), probes, columns_of(seen))
+    found = descended(student_of(RuleList((Rule((), 1.0),), NAMES)), around(task), probes, columns_of(seen), 16)
     assert found is asked[2] and len(asked) == len(set(map(id, asked))) == 3
 
 
@@ -591,8 +592,17 @@ def test_several_changes_follow_where_no_single_one_passes_the_whole_check(
     monkeypatch.setattr(refinement_steps, "descended", lambda *_: safe)
     probes: Any = SimpleNamespace(verdict=lambda policy: SimpleNamespace(strays=policy is not safe), known=0)
     runs: Any = SimpleNamespace(cost=None)
-    steps = Steps(task, RefineParams(), runs, task.bench.train, task.bench.validation, probes)
-    assert steps._repairs(student) == [safe]
+    bench = task.bench
+
+    def repairs(settings: RefineParams) -> list[ScoredPolicy]:
+        return Steps(task, settings, runs, bench.train, bench.validation, probes)._repairs(student)
+
+    assert repairs(RefineParams()) == [safe]
+    asked = list[int]()
+    monkeypatch.setattr(refinement_steps, "repaired", lambda *_: asked.append(0))
+    monkeypatch.setattr(refinement_steps, "descended", lambda *told: asked.append(told[-1]))
+    assert repairs(RefineParams(repairs=3)) == [] and asked == [0, 3]
+    assert repairs(RefineParams(repairs=0)) == [] and asked == [0, 3], "none is tried"
 
 
 def test_a_repair_may_move_a_number(seen: Choices) -> None:
@@ -612,7 +622,7 @@ def test_a_repair_may_move_a_number(seen: Choices) -> None:
         excess=lambda policies: np.array([not is_cured(each) for each in policies], float),
         verdict=lambda policy: SimpleNamespace(strays=not is_cured(policy)),
     )
-    cured = descended(student, around(task_of(seen)), probes, columns)
+    cured = descended(student, around(task_of(seen)), probes, columns, 16)
     assert cured is not None and is_cured(cured)
 
 

@@ -131,10 +131,13 @@ class Steps:
 
     def _repairs(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """The student made safe, by one change if one is enough; or nothing."""
+        changes = self._settings.repairs
+        if not changes:
+            return []
         found = self._until_safe(partial(self._repaired, student))
         if found or self._probes is None:
             return found or []
-        several = descended(student, self._around, self._probes, self._columns)
+        several = descended(student, self._around, self._probes, self._columns, changes)
         return [] if several is None else [several]
 
     def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:

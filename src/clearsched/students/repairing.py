@@ -20,9 +20,6 @@ from clearsched.students.rounding import Columns
 REPAIRS = 200
 """Repairs that are tried for safety, the cheapest first; one that is not safe is given up at its first such episode."""
 
-STEPS = 16
-"""So many changes, one after another, at most, where no single one is safe."""
-
 SAFE = 8
 """Of the safe ones so many, the first that are found, are compared on more episodes."""
 
@@ -48,16 +45,16 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
 
 
 def descended(
-    student: ScoredPolicy, around: Around, probes: Probes, columns: Mapping[str, Columns]
+    student: ScoredPolicy, around: Around, probes: Probes, columns: Mapping[str, Columns], changes: int
 ) -> ScoredPolicy | None:
-    """A safe policy some changes away from an unsafe student, where no single one is enough; None: there is none.
+    """A safe policy a few `changes` at most from an unsafe student, where no single one is enough; None: there is none.
 
     Two episodes that it strays on may need a change each. So of all changes the one is made that leaves the least
     beyond the bounds on all episodes that told so far, the cheapest of equals; what strays then tells of another one.
     Equals are asked until one is safe: where each strays on an episode of its own, the cheapest alone leads nowhere. A
     change may be of a number alone: what no other structure cures may take a threshold a little higher.
     """
-    for _ in range(STEPS):
+    for _ in range(changes):
         options = [*repairs(student, around), *shifted(student, columns)]
         if not options:
             return None

@@ -222,6 +222,12 @@ class RefineParams(Section):
         1, ge=1, le=100, description="structures of a round whose numbers are searched before one is chosen"
     )
     levels: bool = Field(True, description="change the structure of what answers the choice of a level too")
+    repairs: int = Field(
+        16,
+        ge=0,
+        le=1000,
+        description="changes, one after another, at most, that are to make a student safe which is not; 0: none",
+    )
 
     @property
     def restarts(self) -> int:

@@ -37,7 +37,7 @@ from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.text import render
 from clearsched.scorers.ties import weighted
 from clearsched.scorers.trees import TreeSum
-from clearsched.search import safety
+from clearsched.search import probing, safety
 from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import ROWS, Trials, trials
@@ -424,6 +424,48 @@ def test_the_episode_that_told_is_asked_first() -> None:
     asked.clear()
     assert not probes.is_safe(bad) and asked == [20]  # type: ignore[arg-type]
     assert not probes.keeps(bad, 1) and probes.keeps(bad, 0) and asked == [20, 20]  # type: ignore[arg-type]
+
+
+def test_who_strays_on_a_known_part_tells_a_further_episode_of_it() -> None:
+    """Of a part one episode told; who strays on another one of it adds that, once, and is refused after it alone."""
+
+    def straying(*on: int) -> Any:
+        def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
+            costs = [2.0 if episode in on else 1.0 for episode in episodes]
+            return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
+
+        return SimpleNamespace(name="straying", run=run)
+
+    jct = Measure("jct_s", "s", "mean", "JCT")
+    episodes: Any = list(range(40))
+    probes = Probes(Trials(judged_on(jct), jct, ThreadPoolExecutor(1)), straying(), episodes, [])
+    first, other, elsewhere = straying(20), straying(22, 24), straying(39)
+    assert probes.verdict(first).strays and probes.known == 1
+    assert not probes.is_safe(other) and probes.keeps(other, probes.known), "by the part, not by the episode that told"
+    assert probes.learn_from(other) and probes.known == 2 and not probes.keeps(other, probes.known)
+    assert probes.learn_from(other) and not probes.learn_from(other), "22, then 24, then nothing more"
+    assert probes.keeps(first, 0) and not probes.keeps(first, 1)
+    assert not probes.learn_from(elsewhere), "that part is not known"
+
+
+def test_what_told_long_ago_is_asked_again_when_somebody_strays_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates are asked of the latest ones only."""
+    monkeypatch.setattr(probing, "LATEST", 1)
+    jct = Measure("jct_s", "s", "mean", "JCT")
+
+    def straying(on: int) -> Any:
+        def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
+            costs = [2.0 if episode == on else 1.0 for episode in episodes]
+            return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
+
+        return SimpleNamespace(name="straying", run=run)
+
+    episodes: Any = list(range(40))
+    probes = Probes(Trials(judged_on(jct), jct, ThreadPoolExecutor(1)), straying(-1), episodes, [])
+    assert probes.verdict(straying(20)).strays and probes.verdict(straying(3)).strays
+    assert probes.keeps(straying(20), probes.known), "two told, the latest one is asked"
+    assert probes.learn_from(straying(20)) and probes.known == 2
+    assert not probes.keeps(straying(20), probes.known) and probes.keeps(straying(3), probes.known)
 
 
 def test_a_step_is_made_again_with_what_the_whole_check_told(seen: Choices) -> None:

@@ -143,6 +143,9 @@ class ToldProbes:
         self.known += policy == 0
         return Verdict(2.0 if policy == 0 else 1.0, 8)
 
+    def learn_from(self, policy: int) -> bool:
+        return False
+
 
 def test_a_restart_is_made_again_with_what_told_against_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until that passes the whole check; one that finds nothing safe has its best all the same."""
@@ -157,16 +160,56 @@ def test_a_restart_is_made_again_with_what_told_against_its_best(monkeypatch: py
             found: Any = {0: 0, 1: 0, 2: 2, 3: 3}[self.number]
             self.policy = found if self.search.is_safe(found) else None
 
+        @property
+        def finalists(self) -> list[Any]:
+            return [self.number]
+
     monkeypatch.setattr(searching, "Restart", Told)
     probes: Any = ToldProbes()
     nothing: Any = None
     common = Search("x", nothing, settings(restarts=4), nothing, [], [], np.zeros(0), 1)
     restarts = [searching._safe_restart(common, nothing, probes, number) for number in range(4)]
     assert [restart.policy for restart in restarts] == [0, 0, 2, 3]
-    assert [number for _, number in begun] == [0] * searching.AGAIN + [1] * searching.AGAIN + [2, 3]
+    assert [number for _, number in begun] == [0, 0, 1, 2, 3], "made again as long as there is something to learn"
     assert probes.asked == [0, 2, 3], "what is known is not asked"
     keeps: list[Any] = [search.keeps for search, _ in begun]
     assert [keep(0) for keep in keeps] == [True] + [False] * (len(keeps) - 1), "by what is known by then"
+
+
+def test_a_restart_without_a_safe_finalist_is_made_again_with_what_tells_against_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing it ends at passes the short check: each finalist tells an episode more, until one passes or none does."""
+    begun: list[int] = []
+    probes: Any = SimpleNamespace(known=1, keeps=bool, is_safe=bool, verdict=lambda policy: Verdict(1.0, 8))
+
+    class Told(Restart):
+        finalists = ("mean", "best")  # type: ignore[assignment]
+
+        def run(self, program: Any) -> None:
+            begun.append(probes.known)
+            self.choose()
+
+        def choose(self) -> None:
+            is_common: bool = self.search is common
+            self.policy = "found" if probes.known >= 5 or is_common else None  # type: ignore[assignment]
+
+    def learn_from(most: int) -> Any:
+        def learn(policy: str) -> bool:
+            probes.known += probes.known < most
+            return bool(probes.known < most)
+
+        return learn
+
+    monkeypatch.setattr(searching, "Restart", Told)
+    nothing: Any = None
+    common = Search("x", nothing, settings(restarts=1), nothing, [], [], np.zeros(0), 1)
+    probes.learn_from = learn_from(9)
+    assert searching._safe_restart(common, nothing, probes, 0).policy == "found" and begun == [1, 3, 5]
+    begun.clear()
+    probes.known, probes.learn_from = 1, learn_from(4)
+    assert searching._safe_restart(common, nothing, probes, 0).policy == "found"
+    assert begun == [1, 3], "what is best then"
 
 
 class Fixed:

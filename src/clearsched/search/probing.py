@@ -8,7 +8,7 @@ the same way is refused after that episode alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Probes:
         """
         self._runs, self._baseline, self._episodes = runs, baseline, episodes
         self._whole, self._few = Check(runs, baseline, episodes), Check(runs, baseline, few)
-        self._told: list[Check] = []  # of the episode that told first of its part
+        self._told: dict[int, Check] = {}  # of the episodes that candidates are asked of, by their places, in turn
         self._parts: dict[int, Check] = {}  # of the rest of these parts, by where the part begins
         self._every: dict[int, Check] = {}  # of each episode that told, the later ones of a part as well
 
@@ -57,18 +57,33 @@ class Probes:
 
     def _learn(self, policy: Policy, begin: int) -> None:
         """Remember the episode, of the part that begins there, on which a policy strays; and the part, if it is new."""
-        part = list(self._episodes[begin : begin + PART])
-        checks = (Check(self._runs, self._baseline, [episode]) for episode in part)
-        place, told = next((place, check) for place, check in enumerate(checks) if not check.is_safe(policy))
-        self._every.setdefault(begin + place, told)
+        place, told = next((place, check) for place, check in self._single(begin) if not check.is_safe(policy))
+        self._every.setdefault(place, told)
         if begin not in self._parts:
-            self._told.append(told)
-            self._parts[begin] = Check(self._runs, self._baseline, part[:place] + part[place + 1 :])
+            self._told[place] = told
+            end = begin + PART
+            rest = [*self._episodes[begin:place], *self._episodes[place + 1 : end]]
+            self._parts[begin] = Check(self._runs, self._baseline, rest)
+
+    def _single(self, begin: int) -> Iterator[tuple[int, Check]]:
+        """The episodes of a part in turn, by their places."""
+        for place, episode in enumerate(self._episodes[begin : begin + PART], begin):
+            yield place, Check(self._runs, self._baseline, [episode])
+
+    def learn_from(self, policy: Policy) -> bool:
+        """Ask candidates of a further episode of the known parts, on which a policy strays; False: there is none."""
+        latest = list(self._told)[-LATEST:]
+        for begin in self._parts:
+            for place, check in self._single(begin):
+                if place not in latest and not check.is_safe(policy):
+                    self._told[place] = self._told.pop(place, check)
+                    return True
+        return False
 
     @property
     def known(self) -> int:
-        """How many parts of the whole check joined the short one."""
-        return len(self._parts)
+        """How many episodes told, of which candidates are asked."""
+        return len(self._told)
 
     def excess(self, policies: Sequence[Policy]) -> np.ndarray:
         """float64[policies]: how far each is beyond the bounds on the episodes that told, summed; 0: on none."""
@@ -77,9 +92,9 @@ class Probes:
 
     def keeps(self, policy: Policy, known: int) -> bool:
         """By the latest of the first `known` episodes that told: a hundredth of the whole check."""
-        return all(check.is_safe(policy) for check in reversed(self._told[:known][-LATEST:]))
+        return all(check.is_safe(policy) for check in reversed(list(self._told.values())[:known][-LATEST:]))
 
     def is_safe(self, policy: Policy) -> bool:
         """By the short check: the latest episode that told first."""
-        checks = [*reversed(self._told), *reversed(self._parts.values()), self._few]
+        checks = [*reversed(self._told.values()), *reversed(self._parts.values()), self._few]
         return all(check.is_safe(policy) for check in checks)

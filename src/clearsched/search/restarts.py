@@ -180,10 +180,15 @@ class Restart:
         assert self._own is not None
         return self.search.policy(self._own.program, self._own.evolution.mean)
 
+    @property
+    def finalists(self) -> list[ScoredPolicy]:
+        """Means of generations, the last one first, and the best candidates."""
+        assert self._own is not None
+        return [self.search.policy(self._own.program, values) for values in self._own.finalists]
+
     def choose(self) -> None:
         """The safe one that is best on the validation episodes, of means of generations and the best candidates."""
-        assert self._own is not None
-        policies = [self.search.policy(self._own.program, values) for values in self._own.finalists]
+        policies = self.finalists
         cost = self.search.trials.cost(policies, self.search.validation).mean(axis=1)
         order = np.argsort(cost, kind="stable").tolist()
         best = next((place for place in order if self.search.is_safe(policies[place])), None)

@@ -150,7 +150,10 @@ def _safe_restart(common: Search, program: Program, probes: Probes, number: int)
         keeps = partial(probes.keeps, known=probes.known)
         restart = Restart(replace(common, keeps=keeps, is_safe=probes.is_safe), number)
         restart.run(program)
-        if restart.policy is not None and not probes.verdict(restart.policy).strays:
+        if restart.policy is None:
+            if not sum(map(probes.learn_from, restart.finalists)):
+                break
+        elif not probes.verdict(restart.policy).strays:
             return restart
     while restart.policy is not None and probes.verdict(restart.policy).strays:
         restart.choose()  # it has learned what told

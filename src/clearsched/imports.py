@@ -57,10 +57,16 @@ def closure(
         if path in found:
             continue
         found.add(path)
-        for module, names in IMPORT.findall(texts[path]):
-            if without is None or not _is_in(module.decode(), without):
-                waiting += _files(module.decode(), re.findall(r"\w+", names.decode()), by_name)
+        for module, names in _statements(texts[path]):
+            if without is None or not _is_in(module, without):
+                waiting += _files(module, names, by_name)
     return sorted(found)
+
+
+@cache
+def _statements(text: bytes) -> list[tuple[str, list[str]]]:
+    """The imports of a module's text, at the top or late: module, and the names taken from it."""
+    return [(module.decode(), re.findall(r"\w+", names.decode())) for module, names in IMPORT.findall(text)]
 
 
 def code_of(entries: Iterable[str], narrow: bool = False) -> list[Path]:
@@ -94,7 +100,7 @@ def code_of(entries: Iterable[str], narrow: bool = False) -> list[Path]:
             whole.add(by_name[module])
             continue
         alone.add(by_name[module])
-        for name, taken in _imports(by_name[module], function[0]):
+        for name, taken in _imports(by_name[module], texts[by_name[module]], function[0]):
             waiting += _parts(name, taken, by_name, narrow)
     return sorted(alone | set(closure(whole, texts, PACKAGE, PARAMS)))
 
@@ -135,18 +141,20 @@ def _top(tree: ast.Module) -> dict[str, tuple[str, str]]:
     }
 
 
-def _imports(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
+@cache
+def _imports(path: Path, text: bytes, name: str) -> list[tuple[str, list[str]]]:
     """The imports that a function or method of a module uses: in it and its helpers, and at the top if they name them.
 
-    Yields:
+    Returns:
         Module, and the names taken from it.
 
     Raises:
         ClearschedError: there is no such function.
     """
-    bodies, top = _parsed(_texts()[path])
+    bodies, top = _parsed(text)
     if name not in bodies and name not in top:
         raise ClearschedError(f"{path}: there is no {name}")
+    found: list[tuple[str, list[str]]] = []
     waiting = [name]
     seen: set[str] = set()
     while waiting:
@@ -156,14 +164,27 @@ def _imports(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
         seen.add(current)
         if current in top:
             module, taken = top[current]
-            yield module, [taken]
-        for part in ast.walk(bodies[current]) if current in bodies else ():
-            if isinstance(part, ast.ImportFrom):
-                yield str(part.module), [alias.name for alias in part.names]
-            elif isinstance(part, ast.Name):
-                waiting.append(part.id)
-            elif isinstance(part, ast.Attribute):
-                waiting.append(f"{current.partition('.')[0]}.{part.attr}")
+            found.append((module, [taken]))
+        if current in bodies:
+            imports, named = _uses(text, current)
+            found += imports
+            waiting += named
+    return found
+
+
+@cache
+def _uses(text: bytes, name: str) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """What the body of one function, method or class imports, and the names of its module that it may mean."""
+    imports: list[tuple[str, list[str]]] = []
+    named: list[str] = []
+    for part in ast.walk(_parsed(text)[0][name]):
+        if isinstance(part, ast.ImportFrom):
+            imports.append((str(part.module), [alias.name for alias in part.names]))
+        elif isinstance(part, ast.Name):
+            named.append(part.id)
+        elif isinstance(part, ast.Attribute):
+            named.append(f"{name.partition('.')[0]}.{part.attr}")
+    return imports, named
 
 
 def _bodies(tree: ast.Module | ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import clearsched
-from clearsched.compiled.cache import cache_key, compiled_sources
+from clearsched.compiled.cache import COMPILES, cache_key, compiled_sources
+from clearsched.imports import read_texts
 
 NOTHING_CAN_BE_MADE = """
 import pathlib
@@ -113,12 +114,24 @@ def test_a_change_of_what_is_compiled_changes_the_key(package: Path, changed: Pa
     assert cache_key(package) != before
 
 
-@pytest.mark.parametrize("changed", ["cli/__init__.py", "cli/simulate.py", "__main__.py"])
+@pytest.mark.parametrize(
+    "changed", ["cli/__init__.py", "cli/simulate.py", "__main__.py", "params/models.py", "students/settings.py"]
+)
 def test_a_change_of_what_is_not_compiled_leaves_the_key(package: Path, changed: str) -> None:
     before = cache_key(package)
     assert package / changed not in compiled_sources(package)
     append(package / changed)
     assert cache_key(package) == before
+
+
+def test_no_file_that_compiles_reads_models_of_params() -> None:
+    """Their texts are not part of the key, so no number of theirs may be compiled in."""
+    texts = read_texts()
+    compile_ = [path for path, text in texts.items() if any(word in text for word in COMPILES)]
+    found = {
+        path for path in compile_ if re.search(rb"^\s*(from|import) clearsched\.params", texts[path], re.MULTILINE)
+    }
+    assert len(compile_) > 30 and not found
 
 
 def test_a_file_that_moves_to_a_sub_room_changes_the_key(package: Path) -> None:

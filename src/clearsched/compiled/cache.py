@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clearsched.files import digest_bytes
-from clearsched.imports import PACKAGE, closure, read_texts
+from clearsched.imports import PACKAGE, PARAMS, closure, read_texts
 
 COMPILES = (b"clearsched.compiled.jit", b"njit")
 """What a file says whose functions are compiled: it names the decorators, or numba's own."""
@@ -23,7 +23,8 @@ COMPILES = (b"clearsched.compiled.jit", b"njit")
 def compiled_sources(package: Path = PACKAGE) -> list[Path]:
     """The files of a package that compiled code is made of: the kernel, those that compile, and all that these import.
 
-    What only calls compiled code is none of them: a change there compiles nothing anew.
+    What only calls compiled code is none of them: a change there compiles nothing anew. Nor are models of params, which
+    no file that compiles may import: a setting more, in any room, would compile everything anew.
     """
     return _compiled_sources(read_texts(package), package)
 
@@ -32,7 +33,7 @@ def _compiled_sources(texts: Mapping[Path, bytes], package: Path) -> list[Path]:
     users = [
         path for path, text in texts.items() if _is_kernel(path, package) or any(word in text for word in COMPILES)
     ]
-    return closure(users, texts, package)
+    return closure(users, texts, package, PARAMS)
 
 
 def cache_key(package: Path = PACKAGE) -> str:

@@ -143,8 +143,9 @@ def search(
 def _safe_restart(common: Search, program: Program, probes: Probes, number: int) -> Restart:
     """A restart that has run, made again while its best does not pass the whole check: with what told against it.
 
-    What ran is known, so that only what follows from another answer runs anew. At last the next finalists are asked; a
-    restart without a safe one has its best all the same: there may be nothing safe.
+    What ran is known, so that only what follows from another answer runs anew. Where no finalist passes what is known,
+    each tells one episode more; it ends where none does. At last the next finalists are asked; a restart without a safe
+    one has its best all the same: there may be nothing safe.
     """
     for _ in range(AGAIN):
         keeps = partial(probes.keeps, known=probes.known)

@@ -426,19 +426,26 @@ def test_the_episode_that_told_is_asked_first() -> None:
     assert not probes.keeps(bad, 1) and probes.keeps(bad, 0) and asked == [20, 20]  # type: ignore[arg-type]
 
 
-def test_who_strays_on_a_known_part_tells_a_further_episode_of_it() -> None:
-    """Of a part one episode told; who strays on another one of it adds that, once, and is refused after it alone."""
+def straying(*on: int) -> Any:
+    """A policy that costs twice the baseline's 1 on these episodes."""
 
-    def straying(*on: int) -> Any:
-        def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
-            costs = [2.0 if episode in on else 1.0 for episode in episodes]
-            return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
+    def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
+        costs = [2.0 if episode in on else 1.0 for episode in episodes]
+        return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
 
-        return SimpleNamespace(name="straying", run=run)
+    return SimpleNamespace(name="straying", run=run)
 
+
+def probes_of_forty() -> Probes:
+    """Of 40 episodes next to a baseline of cost 1; the short check has none."""
     jct = Measure("jct_s", "s", "mean", "JCT")
     episodes: Any = list(range(40))
-    probes = Probes(Trials(judged_on(jct), jct, ThreadPoolExecutor(1)), straying(), episodes, [])
+    return Probes(Trials(judged_on(jct), jct, ThreadPoolExecutor(1)), straying(), episodes, [])
+
+
+def test_who_strays_on_a_known_part_tells_a_further_episode_of_it() -> None:
+    """Of a part one episode told; who strays on another one of it adds that, once, and is refused after it alone."""
+    probes = probes_of_forty()
     first, other, elsewhere = straying(20), straying(22, 24), straying(39)
     assert probes.verdict(first).strays and probes.known == 1
     assert not probes.is_safe(other) and probes.keeps(other, probes.known), "by the part, not by the episode that told"
@@ -451,17 +458,7 @@ def test_who_strays_on_a_known_part_tells_a_further_episode_of_it() -> None:
 def test_what_told_long_ago_is_asked_again_when_somebody_strays_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates are asked of the latest ones only."""
     monkeypatch.setattr(probing, "LATEST", 1)
-    jct = Measure("jct_s", "s", "mean", "JCT")
-
-    def straying(on: int) -> Any:
-        def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
-            costs = [2.0 if episode == on else 1.0 for episode in episodes]
-            return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
-
-        return SimpleNamespace(name="straying", run=run)
-
-    episodes: Any = list(range(40))
-    probes = Probes(Trials(judged_on(jct), jct, ThreadPoolExecutor(1)), straying(-1), episodes, [])
+    probes = probes_of_forty()
     assert probes.verdict(straying(20)).strays and probes.verdict(straying(3)).strays
     assert probes.keeps(straying(20), probes.known), "two told, the latest one is asked"
     assert probes.learn_from(straying(20)) and probes.known == 2

@@ -46,6 +46,7 @@ class Probes:
         self._whole, self._few = Check(runs, baseline, episodes), Check(runs, baseline, few)
         self._told: dict[int, Check] = {}  # of the episodes that candidates are asked of, by their places, in turn
         self._parts: dict[int, Check] = {}  # of the rest of these parts, by where the part begins
+        self._singles: dict[int, Check] = {}  # of an episode by its place: the baseline runs once on each
         self._every: dict[int, Check] = {}  # of each episode that told, the later ones of a part as well
 
     def verdict(self, policy: Policy) -> Verdict:
@@ -68,7 +69,9 @@ class Probes:
     def _single(self, begin: int) -> Iterator[tuple[int, Check]]:
         """The episodes of a part in turn, by their places."""
         for place, episode in enumerate(self._episodes[begin : begin + PART], begin):
-            yield place, Check(self._runs, self._baseline, [episode])
+            if place not in self._singles:
+                self._singles[place] = Check(self._runs, self._baseline, [episode])
+            yield place, self._singles[place]
 
     def learn_from(self, policy: Policy) -> bool:
         """Ask candidates of a further episode of the known parts, on which a policy strays; False: there is none."""

@@ -152,7 +152,8 @@ def _safe_restart(common: Search, program: Program, probes: Probes, number: int)
         restart = Restart(replace(common, keeps=keeps, is_safe=probes.is_safe), number)
         restart.run(program)
         if restart.policy is None:
-            if not sum(map(probes.learn_from, restart.finalists)):
+            told = [probes.learn_from(finalist) for finalist in restart.finalists]  # each of them, not up to the first
+            if not any(told):
                 break
         elif not probes.verdict(restart.policy).strays:
             return restart

@@ -7,11 +7,11 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import snakemake_runs
 from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.paper import drawing, judging, targets
@@ -165,15 +165,7 @@ def test_an_experiment_runs_all_policies_on_the_same_jobs(tmp_path: Path) -> Non
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the repository's workflow in `folder`, with the repository's params.yaml."""
     (folder / "params.yaml").write_bytes((REPOSITORY / "params.yaml").read_bytes())
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")]
-    paths = [str(REPOSITORY / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.run(
-        [*command, "--directory", str(folder), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=1800,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-    )
+    return snakemake_runs.snakemake(folder, *arguments)
 
 
 def test_an_unknown_figure_is_one_line_from_snakemake(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import snakemake_runs
 from clearsched.cli import app
 from clearsched.doctor import costs, machine, paper_costs, paper_left
 from clearsched.doctor.paper_jobs import Job, jobs_of
@@ -222,15 +223,8 @@ def test_it_is_told_again_until_the_run_has_ended(tmp_path: Path) -> None:
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the repository's workflow in `folder`, at the scale paper with one training seed."""
     (folder / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
-    paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    words = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)]
-    return subprocess.run(
-        [*words, "--cores", "1", *arguments, "--config", "paper={scale: paper, training_seeds: 1}"],
-        capture_output=True,
-        text=True,
-        timeout=900,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-    )
+    told = "paper={scale: paper, training_seeds: 1}"
+    return snakemake_runs.snakemake(folder, "--cores", "1", *arguments, "--config", told)
 
 
 def rule_of(job: Job) -> str:

@@ -19,6 +19,7 @@ import pytest
 import yaml
 from numba.core.caching import _CacheLocator
 
+import snakemake_runs
 from clearsched.figures.kinds import figures_of
 from clearsched.imports import PACKAGE
 from clearsched.params import STAGES, defaults
@@ -51,15 +52,8 @@ BYTE_IDENTICAL = (
 
 
 def snakemake(folder: Path, *arguments: str, config: Path | None = TINY) -> subprocess.CompletedProcess[str]:
-    """Run the repository's workflow in `folder`, which has its own params.yaml and results."""
-    command = [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--directory", str(folder)),
-        *arguments,
-        *(("--configfile", str(config)) if config else ()),
-    ]
-    paths = [str(REPOSITORY / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment)
+    """Run the repository's workflow in `folder`, on the tiny configuration unless told."""
+    return snakemake_runs.snakemake(folder, *arguments, *(("--configfile", str(config)) if config else ()))
 
 
 def workplace(folder: Path) -> Path:
@@ -81,8 +75,9 @@ def planned(folder: Path, *arguments: str) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the workflow has run, on two cores."""
-    folder = workplace(tmp_path_factory.mktemp("finished"))
+    """A folder in which the workflow has run, on two cores: `CLEARSCHED_TEST_FINISHED`, where it is to stay."""
+    kept = os.environ.get("CLEARSCHED_TEST_FINISHED")
+    folder = workplace(Path(kept) if kept else tmp_path_factory.mktemp("finished"))
     answer = snakemake(folder, "--cores", "2")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     return folder

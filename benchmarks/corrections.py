@@ -21,6 +21,7 @@ from clearsched.problems.dag_jobs.simulator.simulate import Semantics
 
 CHANGES = {
     "work_conserving": Semantics(work_conserving=True),
+    "offer_at_completion": Semantics(offer_at_completion=True),
     "right_interpolation": Semantics(right_interpolation=True),
     "spark_fifo": Semantics(spark_fifo=True),
     "offer_parked": Semantics(offer_parked=True),

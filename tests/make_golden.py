@@ -118,6 +118,9 @@ EPISODES = {
     ),
     "offer-parked-10": Episode(10, 12, 15, interarrival_ms=1500, policies=STINGY, rules={"offer_parked": True}),
     "back-up-parked-10": Episode(10, 12, 16, interarrival_ms=1500, policies=STINGY, rules={"back_up_parked": True}),
+    "offer-at-completion-10": Episode(
+        10, 12, 17, interarrival_ms=1500, policies=STINGY, rules={"offer_at_completion": True}
+    ),
     "all-rules-50": Episode(
         50,
         10,
@@ -129,12 +132,15 @@ EPISODES = {
 }
 
 
+LATER = ("offer_parked", "spark_offers", "back_up_parked", "help_first", "offer_at_completion")
+
+
 def told_rules(rules: Semantics) -> dict[str, Any]:
     """The rules of an episode as its file has them: the later corrections only where they are on, `UNTOLD` never."""
     told = asdict(rules)
     left_out = {
         *UNTOLD,
-        *(name for name in ("offer_parked", "spark_offers", "back_up_parked", "help_first") if not told[name]),
+        *(name for name in LATER if not told[name]),
     }
     return {name: value for name, value in told.items() if name not in left_out}
 

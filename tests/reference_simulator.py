@@ -32,8 +32,9 @@ class ReferenceSimulator:
         policy: is given the simulator and answers (stage, requested executors) or None.
         durations: how the random choices of §2 are made.
         levels: the executor-count levels of the trace, ascending.
-        work_conserving, right_interpolation, spark_fifo, offer_parked, spark_offers, back_up_parked: the corrections
-            of §10. `spark_fifo` holds for a policy that has the attribute `is_fifo`; it is then up to that policy too.
+        work_conserving, right_interpolation, spark_fifo, offer_parked, spark_offers, back_up_parked,
+            offer_at_completion: the corrections of §10. `spark_fifo` holds for a policy that has the attribute
+            `is_fifo`; it is then up to that policy too.
         help_first: what `none` means under a policy that has the attribute `is_learned` (§5).
         faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
             `executor_fails` is told of the job that loses one, and of a job that was promised one that will not come.
@@ -64,6 +65,7 @@ class ReferenceSimulator:
         spark_offers: bool = False,
         back_up_parked: bool = False,
         help_first: bool = False,
+        offer_at_completion: bool = False,
         faults: Faults | None = None,
         recovery_ms: int = 10_000,
         outage: tuple[int, int, int] = (0, 0, 0),
@@ -77,6 +79,7 @@ class ReferenceSimulator:
         self.right_interpolation = right_interpolation
         self.jobs_hold = spark_fifo and getattr(policy, "is_fifo", False)
         self.work_conserving = work_conserving or self.jobs_hold or spark_offers
+        self.offer_at_completion = offer_at_completion
         self.offer_parked = offer_parked or spark_offers
         self.spark_offers = spark_offers
         self.back_up_parked = back_up_parked
@@ -374,7 +377,7 @@ class ReferenceSimulator:
                 continue
             self.watch_until(self.events[0][0])
             self.now, _, kind, subject = heapq.heappop(self.events)
-            asked = None
+            asked, active = None, len(self.active)
             goes_on = kind == "task finishes" and subject.stage.not_started
             handlers[kind](subject)
             if self.k > 0:
@@ -383,7 +386,8 @@ class ReferenceSimulator:
             for stage in self.ended:
                 stage.job.opened.append(stage)
             self.ended = []
-            if self.work_conserving and kind not in ("job arrives", "executor recovers") and self.candidates():
+            due = self.work_conserving and kind not in ("job arrives", "executor recovers")
+            if (due or (self.offer_at_completion and len(self.active) < active)) and self.candidates():
                 self.offer_global_pool()
             if self.offer_parked and not goes_on:
                 self.offer_pools_of_jobs(asked)
@@ -408,7 +412,7 @@ class ReferenceSimulator:
         self.ready, self.source, self.k = list(ready), source, len(ready) if k is None else k
 
     def offer_global_pool(self) -> None:
-        """The round of the work-conserving correction (§10)."""
+        """The round of the corrections `work_conserving` and `offer_at_completion` (§10)."""
         self.open_round(self.global_pool, None)
         self.decide()
 

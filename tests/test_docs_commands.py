@@ -28,6 +28,7 @@ from typer.testing import CliRunner
 from clearsched.cli import app
 from clearsched.params.reference import default_yaml
 from clearsched.params.scenarios import merge
+from snakemake_runs import typed
 from test_spark_eventlog import app_start, end, executor, job, task, text
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
@@ -210,7 +211,7 @@ def test_the_workflow_plans_it(plans: Path, command: Command) -> None:
         pytest.importorskip("snakemake_executor_plugin_slurm", reason="extra slurm: snakemake-executor-plugin-slurm")
     path = re.search(r"data/downloads/[\w.]+", " ".join(command.words))
     words = tuple(word.replace(path[0], "data/tpch-spark.parquet") if path else word for word in command.words)
-    answer = run(plans, words, "--dry-run", "--quiet", "all")
+    answer = typed(plans, *words[1:], "--dry-run", "--quiet", "all")
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
 

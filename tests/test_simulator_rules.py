@@ -110,6 +110,21 @@ def test_an_idle_executor_is_offered_after_the_next_event(simulator: str) -> Non
 
 
 @both
+def test_an_idle_executor_is_offered_when_a_job_is_complete(simulator: str) -> None:
+    course = run(simulator, toy_trace(IDLE), toy_workload([0, 0], 4, offer_at_completion=True), "fair")
+    assert course.decisions == [
+        *FIRST_ROUND,
+        # 100: two executors reach job 0, which nobody asks the idle one about. 150: job 1 is complete: its executor
+        # leaves for job 0, and the idle one after it.
+        [150, [1, None], 1, [0, 0], 1, 1],
+        [150, NOWHERE, 1, [0, 0], 1, 1],
+        # 250: the last four tasks start; 300: those of the two that came end.
+        [300, [0, 0], 4, None, 4, 4],
+    ]
+    assert course.completions_ms == [350, 150]
+
+
+@both
 def test_a_round_of_the_pool_is_not_repeated(simulator: str) -> None:
     """Three executors and a policy that lets each of at most two jobs hold one. Attempt 0 of job 0 lives 30 ms."""
     rules = {"work_conserving": True, "recovery_ms": 10, **FAILING}

@@ -34,6 +34,7 @@ from clearsched.problems.dag_jobs.workloads import (
     read_workloads,
     stress,
 )
+from clearsched.problems.dag_jobs.workloads.sampling import LATER
 from clearsched.schemas import write_table
 from toys import micro_trace, stage, toy_rows, toy_trace
 
@@ -202,7 +203,7 @@ def test_default_workloads_are_what_they_were(tmp_path: Path, arrivals: str) -> 
         "semantics": {
             name: value
             for name, value in asdict(Semantics()).items()
-            if not name.startswith("outage_") and name not in ("spark_offers", "back_up_parked", "help_first")
+            if not name.startswith("outage_") and name not in LATER
         },
         "seed": 1,
         "trace": digest_file(trace),

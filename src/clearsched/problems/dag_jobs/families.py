@@ -1,9 +1,13 @@
-"""Stay and move: the strongest readable rule known for DAG jobs, with its numbers left open.
+"""Stay and move: the strongest readable rule known for DAG jobs, with its numbers left open; and with a minimum share.
 
 Found by this project. A freed executor stays in its job while the job holds less than one cap; else it moves to the
 smallest job that holds less than another cap and has enough work to be worth the move; else it stays where it is, or
 idles, or the smallest job takes it. Smallest first is SRPT: L. Schrage, A proof of the optimality of the shortest
 remaining processing time discipline, Operations Research 16, 1968.
+
+Where a few jobs are most of the work, SRPT leaves these for last, and a backlog is cleared long after fair would have
+cleared it. A minimum share, as queues have in schedulers of data centres, ends that: who holds less than so much of an
+equal share goes before all others.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ POWER = 0.2
 """From one of them to the next. What lies between is a product of two of them."""
 
 HELD = "job_executor_share"
-STAYS, MOVES, REMAINS, LAST = 3000.0, 2000.0, 1000.0, 500.0
+NEEDS, STAYS, MOVES, REMAINS, LAST = 4000.0, 3000.0, 2000.0, 1000.0, 500.0
 """Values of the steps: so far apart that orders within a step cannot lift a job out of it."""
 
 FREE = 0.1
@@ -53,6 +57,19 @@ NUMBERS = (
 DISCOUNTS = {"near": "job_work_to_smallest", "many": "job_tasks_left"}
 """The features of those powers. They are taken relative to a typical value, so that the cap's other numbers keep their
 meaning."""
+
+STAGES = {"stage_rank": -0.001}
+"""The order of a job's stages."""
+
+SHARE = Number("share", 0.9, 0.05, 0.0, 1.2, 0.05)
+"""The least that a job is due, next to an equal share; 0: nothing.
+
+Who always holds so much of what fair gives it ends after 1 / share of fair's time, as far as its work can be spread.
+"""
+
+BEGIN = {"p": 0.4, "log_m": -0.5, "q": 0.4, "log_k": 0.6, "log_c": 1.2, "idles": 1.0, "ready": 1.4, "log_age": -8.0}
+"""Where the other numbers begin with a minimum share: below it nobody needs a cap, above it some executors are best
+kept for the jobs that come (docs/alibaba.md)."""
 
 UNREADY = 0.25
 """A smaller bonus for readiness is none."""
@@ -89,18 +106,13 @@ class StayAndMove:
 
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
         """The same steps for both choices: where to, and up to how many."""
-        told = dict(zip((number.name for number in self.numbers), np.asarray(values).tolist(), strict=True))
+        told = self._told(values)
         stay = [self._discounted(_share(told["log_k"], told["q"]), told)]
         move = [_share(told["log_m"], told["p"])]
         if told["log_c"] >= np.log(FREE):  # one executor for each c seconds of work, as a share of all
             worth = rounded(1 / (float(np.exp(told["log_c"])) * self.executors))
             move.append({"times": worth, "job_work_left_s": 1})
-        jobs = {"job_work_rank": -1.0}
-        if told["ready"] >= UNREADY:
-            jobs["stage_is_ready"] = rounded(told["ready"])
-        if told["log_age"] >= YOUNG:
-            jobs["job_age_s"] = rounded(float(np.exp(told["log_age"])))
-        stages = {"stage_rank": -0.001}
+        jobs, stages = _smallest_first(told), STAGES
         own, other = {"if": "job_is_source >= 1"}, {"if": "otherwise"}
         rank: list[dict[str, Any]] = [
             {**own, "of": HELD, "below": stay, "then": STAYS, "plus": stages},
@@ -119,6 +131,10 @@ class StayAndMove:
         level.append({**other, "then": 1.0})
         return {"stage": {"steps": rank}, "limit": {"steps": level}}
 
+    def _told(self, values: np.ndarray) -> dict[str, float]:
+        """The numbers by their names."""
+        return dict(zip((number.name for number in self.numbers), np.asarray(values).tolist(), strict=True))
+
     def _discounted(self, term: dict[str, float], told: Mapping[str, float]) -> dict[str, float]:
         """The cap of the first step with its two powers."""
         times = term["times"]
@@ -128,6 +144,16 @@ class StayAndMove:
                 term[feature] = -power
                 times *= self._typical[name] ** power
         return term | {"times": rounded(times)}
+
+
+def _smallest_first(told: Mapping[str, float]) -> dict[str, float]:
+    """The order of jobs: who has least work left, unless another one can start at once, or waits for long."""
+    jobs = {"job_work_rank": -1.0}
+    if told["ready"] >= UNREADY:
+        jobs["stage_is_ready"] = rounded(told["ready"])
+    if told["log_age"] >= YOUNG:
+        jobs["job_age_s"] = rounded(float(np.exp(told["log_age"])))
+    return jobs
 
 
 def _share(log_times: float, power: float) -> dict[str, float]:
@@ -140,4 +166,27 @@ def _share(log_times: float, power: float) -> dict[str, float]:
     return term
 
 
-program = StayAndMove
+class MinimumShare(StayAndMove):
+    """Stay and move, after every job that has a stage to start holds its minimum share; the smallest gets it first."""
+
+    @property
+    def numbers(self) -> Sequence[Number]:
+        """One more; the others begin elsewhere."""
+        return *(each._replace(start=BEGIN.get(each.name, each.start)) for each in super().numbers), SHARE
+
+    def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
+        """One step more, before the others."""
+        found, told = super().scorers(values), self._told(values)
+        share = round(told["share"], 2)
+        if not share:
+            return found
+        due = {
+            "if": "stage_is_ready >= 1",
+            "of": HELD,
+            "below": [{"times": share, "jobs_in_system": -1}],
+        }
+        first = {**due, "then": NEEDS, "plus": {**_smallest_first(told), **STAGES}}
+        return {
+            "stage": {"steps": [first, *found["stage"]["steps"]]},
+            "limit": {"steps": [due, *found["limit"]["steps"]]},
+        }

@@ -100,8 +100,15 @@ FAMILIES = Registry(
             "stay_and_move",
             "stay-and-move",
             Look("#D55E00", "o"),
-            "clearsched.problems.dag_jobs.families:program",
+            "clearsched.problems.dag_jobs.families:StayAndMove",
             "executors stay in their job below a cap, else move to the smallest job below another, else idle or remain",
+        ),
+        Family(
+            "minimum_share",
+            "minimum share",
+            Look("#CC79A7", "X"),
+            "clearsched.problems.dag_jobs.families:MinimumShare",
+            "as stay-and-move, after every job that can use it holds its share of an equal one",
         ),
     ),
 )

@@ -88,6 +88,7 @@ def advance(state: State) -> int:
     """Run until a decision is pending (DECIDE) or no event is left (OVER); a replay may be PAUSED."""
     scalar = state.scalar
     conserving = scalar[st.WORK_CONSERVING] == 1 or scalar[st.HOLDS_JOBS] == 1
+    offering_pool = conserving or scalar[st.OFFER_AT_COMPLETION] == 1
     offering = scalar[st.OFFER_PARKED] == 1
     while True:
         if scalar[st.ROUND_OPEN] == 1:
@@ -97,7 +98,7 @@ def advance(state: State) -> int:
         if scalar[st.ENDED_STAGE] != NONE:
             open_children(state, scalar[st.ENDED_STAGE])
             scalar[st.ENDED_STAGE] = NONE
-        if conserving and offer_pool(state):
+        if offering_pool and offer_pool(state):
             return DECIDE
         if offering and offer_parked(state):
             return DECIDE
@@ -357,6 +358,7 @@ def complete_job(state: State, j: int) -> None:
     count_job_time(state)
     job[j, st.COMPLETION_MS] = scalar[st.TIME_MS]
     scalar[st.NUM_COMPLETE] += 1
+    scalar[st.OFFER_DUE] |= scalar[st.OFFER_AT_COMPLETION]
     scalar[st.GLOBAL_POOL] += job[j, st.POOL]
     change_pool(state, j, -job[j, st.POOL])
     job[j, st.ATTACHED] = 0

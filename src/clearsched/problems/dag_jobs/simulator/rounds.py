@@ -39,7 +39,7 @@ def close_round(state: State) -> None:
 
 @inlined
 def offer_pool(state: State) -> bool:
-    """Under the work-conserving rule (§10), open a round on the global pool if it can do anything, once an event."""
+    """Where a rule of §10 has it due, open a round on the global pool if it can do anything, once an event."""
     scalar = state.scalar
     if scalar[st.OFFER_DUE] == 0 or scalar[st.GLOBAL_POOL] == 0 or scalar[st.TOTAL_CANDIDATES] == 0:
         scalar[st.OFFER_DUE] = 0
@@ -52,7 +52,8 @@ def offer_pool(state: State) -> bool:
 def begin_event(state: State) -> None:
     """Something is going to happen: after it, pools may be offered again."""
     scalar = state.scalar
-    scalar[st.OFFER_DUE], scalar[st.OFFER_FROM], scalar[st.ASKED_JOB] = 1, 0, NONE
+    scalar[st.OFFER_DUE] = scalar[st.WORK_CONSERVING] | scalar[st.HOLDS_JOBS]
+    scalar[st.OFFER_FROM], scalar[st.ASKED_JOB] = 0, NONE
 
 
 @compiled

@@ -99,7 +99,8 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     JOB_TIME_MS,  # integral of the number of jobs in the system, up to COUNTED_TO_MS
     COUNTED_TO_MS,
     WORK_CONSERVING,  # 1: the global pool is offered after every event (§10)
-    OFFER_DUE,  # 1: it has not been offered since the last event
+    OFFER_AT_COMPLETION,  # 1: it is offered after an event with which a job is complete (§10)
+    OFFER_DUE,  # 1: by one of these rules it is to be offered, and has not been since the last event
     SPARK_FIFO,  # 1: FIFO's jobs keep what they were granted (§10)
     HOLDS_JOBS,  # 1: and FIFO is the policy
     FAULTS,  # 1: tasks may be stragglers or fail (§11)
@@ -126,8 +127,8 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     BACK_UP_PARKED,  # 1: who would park in a job takes a task of a stage of it that is ready (§10)
     HELP_FIRST,  # 1: so does who is left idle by the policy, a learned one (§5)
     INTERARRIVAL_MS,  # mean time between arrivals that the episode was drawn with, 0 where unknown: for networks
-) = range(57)
-SCALARS = 57
+) = range(58)
+SCALARS = 58
 
 ROUND_KEY = NONE
 
@@ -270,6 +271,7 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: 
     scalar[RECORD_TASKS] = len(state.task_log) > 0
     scalar[RECORD_DECISIONS] = len(state.decision_log) > 0
     scalar[WORK_CONSERVING] = semantics.work_conserving or semantics.spark_offers
+    scalar[OFFER_AT_COMPLETION] = semantics.offer_at_completion
     scalar[SPARK_FIFO] = semantics.spark_fifo
     scalar[IDLING] = semantics.idling
     scalar[OFFER_PARKED] = semantics.offer_parked or semantics.spark_offers

@@ -86,9 +86,13 @@ def needs_load(options: WorkloadParams) -> bool:
     return options.arrivals != "batch" and options.mean_interarrival_s is None
 
 
+LATER = ("spark_offers", "back_up_parked", "help_first", "offer_at_completion")
+"""Rules that came after the first files of workloads were written."""
+
+
 def _told(rules: Semantics) -> dict[str, Any]:
     """Semantics as the file tells them; of an outage and of the later corrections only where there are any."""
-    left_out = {name for name in ("spark_offers", "back_up_parked", "help_first") if not getattr(rules, name)}
+    left_out = {name for name in LATER if not getattr(rules, name)}
     if not rules.outage_executors:
         left_out |= {"outage_executors", "outage_from_ms", "outage_until_ms"}
     return {name: value for name, value in asdict(rules).items() if name not in left_out}

@@ -61,10 +61,11 @@ meaning."""
 STAGES = {"stage_rank": -0.001}
 """The order of a job's stages."""
 
-SHARE = Number("share", 0.9, 0.05, 0.0, 1.2, 0.05)
-"""The least that a job is due, next to an equal share; 0: nothing.
+SHARE = Number("share", 0.9, 0.05, 0.85, 1.2, 0.05)
+"""The least that a job is due, next to an equal share.
 
-Who always holds so much of what fair gives it ends after 1 / share of fair's time, as far as its work can be spread.
+Who always holds so much of what fair gives it ends after 1 / share of fair's time, as far as its work can be spread;
+the safety check allows 1.2 times (`search.safety.NEAR`).
 """
 
 BEGIN = {"p": 0.4, "log_m": -0.5, "q": 0.4, "log_k": 0.6, "log_c": 1.2, "idles": 1.0, "ready": 1.4, "log_age": -8.0}
@@ -177,14 +178,8 @@ class MinimumShare(StayAndMove):
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
         """One step more, before the others."""
         found, told = super().scorers(values), self._told(values)
-        share = round(told["share"], 2)
-        if not share:
-            return found
-        due = {
-            "if": "stage_is_ready >= 1",
-            "of": HELD,
-            "below": [{"times": share, "jobs_in_system": -1}],
-        }
+        share = {"times": round(told["share"], 2), "jobs_in_system": -1}
+        due = {"if": "stage_is_ready >= 1", "of": HELD, "below": [share]}
         first = {**due, "then": NEEDS, "plus": {**_smallest_first(told), **STAGES}}
         return {
             "stage": {"steps": [first, *found["stage"]["steps"]]},

@@ -106,7 +106,7 @@ FAMILIES = Registry(
         Family(
             "minimum_share",
             "minimum share",
-            Look("#CC79A7", "X"),
+            Look("#D55E00", "X"),
             "clearsched.problems.dag_jobs.families:MinimumShare",
             "as stay-and-move, after every job that can use it holds its share of an equal one",
         ),

@@ -26,6 +26,7 @@ import numpy as np
 
 from clearsched.problems.dag_jobs.simulator.simulate import Semantics, Workload
 from clearsched.problems.dag_jobs.traces import Trace, make_trace
+from clearsched.problems.dag_jobs.workloads import sampling
 from reference_policies import Fifo, capped_srpt, fair, local_srpt, sjf_cp, weighted_fair, wsjf
 from reference_simulator import Policy
 from toys import micro_trace, run_reference
@@ -132,16 +133,14 @@ EPISODES = {
 }
 
 
-LATER = ("offer_parked", "spark_offers", "back_up_parked", "help_first", "offer_at_completion")
+LATER = ("offer_parked", *sampling.LATER)
+"""Rules that came after the first golden files were written."""
 
 
 def told_rules(rules: Semantics) -> dict[str, Any]:
     """The rules of an episode as its file has them: the later corrections only where they are on, `UNTOLD` never."""
     told = asdict(rules)
-    left_out = {
-        *UNTOLD,
-        *(name for name in LATER if not told[name]),
-    }
+    left_out = {*UNTOLD, *(name for name in LATER if not told[name])}
     return {name: value for name, value in told.items() if name not in left_out}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import shlex
 import shutil
@@ -28,7 +27,7 @@ from typer.testing import CliRunner
 from clearsched.cli import app
 from clearsched.params.reference import default_yaml
 from clearsched.params.scenarios import merge
-from snakemake_runs import typed
+from snakemake_runs import environment, typed
 from test_spark_eventlog import app_start, end, executor, job, task, text
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
@@ -178,11 +177,11 @@ def workplace(folder: Path) -> Path:
 
 def run(folder: Path, words: tuple[str, ...], *more: str) -> subprocess.CompletedProcess[str]:
     """A command of the environment that runs the tests."""
-    program = {"snakemake": [sys.executable, "-m", "snakemake"], "clearsched": [sys.executable, "-m", "clearsched"]}
-    paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    line = [*program.get(words[0], [words[0]]), *words[1:], *more]
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=900, env=environment)
+    if words[0] == "snakemake":
+        return typed(folder, *words[1:], *more)
+    program = [sys.executable, "-m", "clearsched"] if words[0] == "clearsched" else [words[0]]
+    line = [*program, *words[1:], *more]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=900, env=environment())
 
 
 PLANNED = sorted({command.words: command for command in of("snakemake") if "--unlock" not in command.words}.values())
@@ -211,7 +210,7 @@ def test_the_workflow_plans_it(plans: Path, command: Command) -> None:
         pytest.importorskip("snakemake_executor_plugin_slurm", reason="extra slurm: snakemake-executor-plugin-slurm")
     path = re.search(r"data/downloads/[\w.]+", " ".join(command.words))
     words = tuple(word.replace(path[0], "data/tpch-spark.parquet") if path else word for word in command.words)
-    answer = typed(plans, *words[1:], "--dry-run", "--quiet", "all")
+    answer = run(plans, words, "--dry-run", "--quiet", "all")
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
 

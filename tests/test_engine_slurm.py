@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -33,6 +32,7 @@ from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from one_machine_slurm import slurm
+from snakemake_runs import environment
 from toys import stage, toy_trace
 
 REPOSITORY = Path(__file__).parents[1]
@@ -364,9 +364,8 @@ def test_the_script_for_slurm_orders_as_the_student_does(tmp_path: Path) -> None
 
 
 def clearsched(*words: str) -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join([str(REPOSITORY / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "clearsched", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": paths})
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment())
 
 
 @pytest.mark.engine

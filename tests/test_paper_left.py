@@ -205,9 +205,13 @@ def test_it_is_told_again_until_the_run_has_ended(tmp_path: Path) -> None:
         "lines = [process.stdout.readline() for _ in range(4)]\n"
         "print(process.pid, *lines, flush=True)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
     told = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=snakemake_runs.environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     number, _, lines = told.stdout.partition(" ")
     assert len(re.findall(r"paper: none of \d+ jobs done; about", lines)) == 2, told.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -26,6 +25,7 @@ from clearsched.imports import PACKAGE
 from clearsched.paper.published import CLAIMS
 from clearsched.problems import PROBLEMS, find_problem
 from clearsched.registry import Registry
+from snakemake_runs import environment
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 
@@ -248,9 +248,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("mkdocs-material is not installed: make docs")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "NO_MKDOCS_2_WARNING": "1"}
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=300)
+    told = environment() | {"NO_MKDOCS_2_WARNING": "1"}
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=told, timeout=300)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "WARNING" not in answer.stderr and "DeprecationWarning" not in answer.stderr, answer.stderr
     return folder

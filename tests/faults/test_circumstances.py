@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import snakemake_runs
+
 ROOT = Path(__file__).parents[2]
 CLEARSCHED = [sys.executable, "-m", "clearsched"]
 SMALL = "jobs=3"
@@ -22,8 +24,7 @@ YEAR_S = 365 * 24 * 3600
 
 def environment(**changes: str | None) -> dict[str, str]:
     """This one's with changes; None takes a variable out."""
-    paths = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    known = os.environ | {"PYTHONPATH": paths} | {key: value for key, value in changes.items() if value is not None}
+    known = snakemake_runs.environment() | {key: value for key, value in changes.items() if value is not None}
     return {key: value for key, value in known.items() if changes.get(key, "") is not None}
 
 

@@ -62,6 +62,7 @@ from clearsched.problems.dag_jobs.simulator.recycling import admit, has_room, re
 from clearsched.problems.dag_jobs.simulator.rounds import (
     begin_event,
     close_round,
+    conserves,
     next_arrival_ms,
     offer_idle,
     offer_parked,
@@ -87,7 +88,7 @@ GOES_ON = 3
 def advance(state: State) -> int:
     """Run until a decision is pending (DECIDE) or no event is left (OVER); a replay may be PAUSED."""
     scalar = state.scalar
-    conserving = scalar[st.WORK_CONSERVING] == 1 or scalar[st.HOLDS_JOBS] == 1
+    conserving = conserves(state)
     offering_pool = conserving or scalar[st.OFFER_AT_COMPLETION] == 1
     offering = scalar[st.OFFER_PARKED] == 1
     while True:

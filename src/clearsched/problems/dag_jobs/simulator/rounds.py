@@ -49,10 +49,16 @@ def offer_pool(state: State) -> bool:
 
 
 @inlined
+def conserves(state: State) -> bool:
+    """Whether the global pool is due after every event (§10): by the work-conserving rule, or Spark's FIFO."""
+    return state.scalar[st.WORK_CONSERVING] == 1 or state.scalar[st.HOLDS_JOBS] == 1
+
+
+@inlined
 def begin_event(state: State) -> None:
     """Something is going to happen: after it, pools may be offered again."""
     scalar = state.scalar
-    scalar[st.OFFER_DUE] = scalar[st.WORK_CONSERVING] | scalar[st.HOLDS_JOBS]
+    scalar[st.OFFER_DUE] = conserves(state)
     scalar[st.OFFER_FROM], scalar[st.ASKED_JOB] = 0, NONE
 
 

@@ -342,3 +342,11 @@ def test_a_published_network_is_refused_by_name(tmp_path: Path) -> None:
 def test_without_the_package_a_line_says_how_to_get_it(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert "pip install 'clearsched[onnx]'" in refused(mine, ["--format", "onnx"])
+
+
+def test_a_guarded_network_is_refused(mine: Path) -> None:
+    """What a graph cannot hold is not left out in silence."""
+    told = json.loads(mine.with_suffix(".json").read_text())
+    guard = {"heuristic": "fair", "when": {"backlog_s": {"above": 2.0, "until": 1.0}}}
+    mine.with_suffix(".json").write_text(json.dumps(told | {"guard": guard}))
+    assert "mine.json: its guard watches the cluster" in refused(mine, ["--format", "onnx"])

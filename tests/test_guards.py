@@ -34,10 +34,16 @@ from clearsched.schemas import TAKE_OVERS, read_table
 from clearsched.scorers.guard import Bound, Guard, read_guard
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.scorer import read_scorer
+from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.text import render
 from clearsched.search import safety
+from clearsched.search.guard_bounds import measured, rounded_up
 from clearsched.students import guarding
-from clearsched.students.settings import GuardParams
+from clearsched.teacher import load_policy as load_teacher
+from clearsched.teacher.checkpoints import save_checkpoint
+from clearsched.teacher.guarding import Watched
+from clearsched.teacher.policy import TeacherPolicy
+from clearsched.teacher.rollouts import run_lockstep
 from conformance.test_conformance import CASES, drawn
 from deferrable_jobs.deferrable_toys import run as run_deferrable
 from deferrable_jobs.deferrable_toys import toy
@@ -118,7 +124,7 @@ def test_what_never_exceeds_its_bounds_schedules_as_without() -> None:
     assert same(plain, watched)
     assert watched.guard is not None and watched.guard.take_overs == ()
     work_s = 0.01 + 2 * 0.01 + 30 * 0.2 + 8 * 0.3  # at 0.1 s, when nothing has started
-    assert watched.guard.most.tolist() == pytest.approx([work_s / 6, 20.3])
+    assert watched.guard.most.tolist() == pytest.approx([work_s / 6, 20.3, (0.01 + 2 * 0.01 + 30 * 0.2) / 6])
 
 
 def test_a_guard_that_is_always_on_is_the_heuristic() -> None:
@@ -138,16 +144,17 @@ class ByHand:
 
     def gauges(self, simulation: Simulation) -> list[float]:
         state = simulation.state
-        now_ms, left_ms, since_ms = state.scalar[columns.TIME_MS], 0.0, []
+        now_ms, left_ms, since_ms = state.scalar[columns.TIME_MS], [0.0], []
         for j in state.active[: state.scalar[columns.NUM_ACTIVE]]:
             first, count = state.job[j, columns.BASE], state.job[j, columns.NUM_STAGES]
             rows = slice(first, first + count)
             tasks, task_ms = state.stage[rows, columns.UNSTARTED], state.known[rows, columns.TASK_MS]
-            left_ms += float((tasks * task_ms).sum())
+            left_ms.append(float((tasks * task_ms).sum()))
             waits = (state.stage[rows, columns.WAITING] == 0) & (state.stage[rows, columns.DEMAND] > 0)
             if state.job[j, columns.POOL] > 0 and waits.any():
                 since_ms.append(state.job[j, columns.STALLED_SINCE_MS])
-        return [left_ms / len(state.selected) / 1000, (now_ms - min(since_ms, default=now_ms)) / 1000]
+        backlog_s, largest_s = (ms / len(state.selected) / 1000 for ms in (sum(left_ms), max(left_ms)))
+        return [backlog_s, (now_ms - min(since_ms, default=now_ms)) / 1000, largest_s]
 
     def decides(self, simulation: Simulation) -> bool:
         """Whether the heuristic does."""
@@ -169,13 +176,18 @@ class ByHand:
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(instances(), st.floats(0, 1), st.floats(0, 0.3), st.floats(0, 1), st.sampled_from(["fair", "capped_srpt"]))
-def test_loop_and_python_agree_and_no_answer_is_refused(
-    drawn: Instance, backlog_s: float, stall_s: float, clear: float, name: str
+@given(
+    instances(),
+    st.fixed_dictionaries({"backlog_s": st.floats(0, 1), "stall_s": st.floats(0, 0.3), "largest_s": st.floats(0, 1)}),
+    st.floats(0, 1),
+    st.sampled_from(["fair", "capped_srpt"]),
+)
+def test_loop_python_and_lockstep_agree_and_no_answer_is_refused(
+    drawn: Instance, above: dict[str, float], clear: float, name: str
 ) -> None:
     trace, workload, warmup_ms = drawn
     profiles = compile_profiles(trace, warmup_ms)
-    when = {"backlog_s": Bound(backlog_s, clear * backlog_s), "stall_s": Bound(stall_s, clear * stall_s)}
+    when = {gauge: Bound(value, clear * value) for gauge, value in above.items()}
     mine = replace(parks(), guard=Guard(name, when))
     by_hand, simulation = ByHand(mine), Simulation(profiles, workload, record_tasks=True, record_decisions=True)
     expected = by_hand.run(simulation)
@@ -183,6 +195,57 @@ def test_loop_and_python_agree_and_no_answer_is_refused(
     assert same(found, expected)
     assert found.guard is not None
     assert [[t.from_s, t.until_s, t.gauge] for t in found.guard.take_overs] == by_hand.taken
+    beside = replace(workload, seed=workload.seed + 1)  # an episode in the other lane changes nothing
+    (stepped, _) = in_lockstep(mine, DagJobsInstance(profiles), [workload, beside])
+    assert same(stepped, found) and stepped.guard.take_overs == found.guard.take_overs
+    assert stepped.guard.most.tolist() == found.guard.most.tolist()
+
+
+def in_lockstep(mine: ScoredPolicy, instance: Any, episodes: Sequence[Any]) -> list[Any]:
+    """Episodes as a network's run: its answers, here another policy's, then the guard's word."""
+    assert mine.guard is not None
+    lockstep, watched = instance.lockstep(episodes, record=True), Watched(mine.guard, mine.problem, len(episodes))
+    run_lockstep(lockstep, lambda _: watched.overrule(lockstep, lockstep.ask(mine.compiled)), by_heuristic=True)
+    return watched.told(list(lockstep.results()))
+
+
+def test_lockstep_and_loop_agree_on_deferrable_jobs(tmp_path: Path) -> None:
+    instance = DEFERRABLE.open(*drawn(DEFERRABLE, tmp_path))
+    plain, episodes = policy(DEFERRABLE, {"start": {"job_cpu": -1.0}}, none=False), instance.split("train")
+    guard = measured(GuardParams(heuristic="fifo", margin=1.0), plain.compiled, instance)
+    assert guard is not None
+    often = {name: Bound(bound.above / 4, bound.above / 8) for name, bound in guard.when.items()}
+    mine = replace(plain, guard=replace(guard, when=often))
+    expected, found = mine.run(instance, episodes), in_lockstep(mine, instance, episodes)
+    assert [outcome.measures for outcome in found] == [outcome.measures for outcome in expected]
+    assert [outcome.guard.take_overs for outcome in found] == [outcome.guard.take_overs for outcome in expected]
+    assert any(outcome.guard.take_overs for outcome in found)
+
+
+@pytest.mark.parametrize("problem", [DAG, DEFERRABLE], ids=lambda problem: problem.name)
+def test_a_network_has_a_guard_and_keeps_it(problem: Any, tmp_path: Path) -> None:
+    """One that always decides is its heuristic; what its JSON file says is what runs."""
+    instance = problem.open(*drawn(problem, tmp_path))
+    sizes, name = {"embedding": 4, "hidden": 4, "rounds": 1}, problem.baseline
+    network, always = problem.network(sizes, instance.none), {gauge.name: Bound(0.0, 0.0) for gauge in problem.gauges}
+    episodes = instance.split("train")[:3]
+    guarded = TeacherPolicy(network, problem, guard=Guard(name, always))
+    found, expected = guarded.run(instance, episodes), heuristic(problem, name).run(instance, episodes)
+    assert [outcome.measures for outcome in found] == [outcome.measures for outcome in expected]
+    path = tmp_path / "teacher.safetensors"
+    save_checkpoint(path, network, problem, sizes, {"guard": Guard(name, always).to_json()})
+    read = load_teacher(path)
+    assert read.guard == guarded.guard
+    assert [outcome.guard.take_overs for outcome in read.run(instance, episodes)] == [
+        outcome.guard.take_overs for outcome in found
+    ]
+    never = TeacherPolicy(network, problem, guard=Guard(name, {problem.gauges[0].name: Bound(1e12, 1e12)}))
+    alone = TeacherPolicy(network, problem).run(instance, episodes)
+    assert [outcome.measures for outcome in never.run(instance, episodes)] == [outcome.measures for outcome in alone]
+    assert all(outcome.guard is None for outcome in alone)
+    save_checkpoint(path, network, problem, sizes, {"guard": {"heuristic": name, "when": {"nothing_s": {}}}})
+    with pytest.raises(ClearschedError, match=r"teacher.json: guard.when: unknown gauge 'nothing_s'"):
+        load_teacher(path)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -285,10 +348,10 @@ def test_a_problem_without_gauges_has_no_guard() -> None:
 
 @pytest.mark.parametrize("value", [1.0, 0.0123456, 99.91, 100.0, 123456.0, 9.999])
 def test_bounds_are_rounded_up(value: float) -> None:
-    rounded = guarding.rounded_up(value)
+    rounded = rounded_up(value)
     assert value <= rounded <= value * 1.01
     assert float(f"{rounded:.3g}") == rounded
-    assert guarding.rounded_up(0.0) == 0.0
+    assert rounded_up(0.0) == 0.0
 
 
 SCORERS = {DAG.name: {"stage": {"job_work_left_s": -1.0}, "limit": 0.5}, DEFERRABLE.name: {"start": {"job_cpu": -1.0}}}
@@ -300,17 +363,18 @@ def test_bounds_lie_above_what_training_came_to(problem: Any, tmp_path: Path) ->
     instance = problem.open(trace, workloads)
     mine = policy(problem, SCORERS[problem.name], none=False)
     given = GuardParams(heuristic=problem.baseline, margin=1.0, clear=0.5)
-    watched = replace(mine, guard=guarding.measured(given, mine, instance))
+    watched = replace(mine, guard=measured(given, mine.compiled, instance))
     episodes = [*instance.split("train"), *instance.split("validation")]
     seen = watched.run(instance, episodes)
     assert not any(outcome.guard.take_overs for outcome in seen)
     assert watched.guard is not None
-    alone = guarding.measured(given.model_copy(update={"gauges": (problem.gauges[-1].name,)}), mine, instance)
+    alone = measured(given.model_copy(update={"gauges": (problem.gauges[-1].name,)}), mine.compiled, instance)
+    assert alone is not None
     assert alone.when == {problem.gauges[-1].name: watched.guard.when[problem.gauges[-1].name]}
     for place, gauge in enumerate(problem.gauges):
         most = max(outcome.guard.most[place] for outcome in seen)
         bound = watched.guard.when[gauge.name]
-        assert bound.above >= most and bound.until == guarding.rounded_up(bound.above / 2)
+        assert bound.above >= most and bound.until == rounded_up(bound.above / 2)
     assert [o.measures for o in seen] == [o.measures for o in mine.run(instance, episodes)]
     mine.write(tmp_path / "mine.json")
     command = ["students", "guard", str(tmp_path / "mine.json"), "--heuristic", problem.baseline]

@@ -23,10 +23,10 @@ from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
 from clearsched.problems.dag_jobs.workloads import stress
 from clearsched.problems.policy import Policy
+from clearsched.scorers.settings import GuardParams
+from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import LIMIT, judge
 from clearsched.search.trials import Trials, trials
-from clearsched.students.guarding import measured
-from clearsched.students.settings import GuardParams
 
 OTHERS = (0, 100, 228)
 """Streams on which nothing locks; the cured list is at its worst, next to capped SRPT, on the last."""
@@ -115,7 +115,7 @@ def test_a_guard_takes_over_and_hands_back(
     """Bounds from other streams: nothing changes where nothing locks."""
     seen = DrawnInstance(instance.profiles, {"train": lock.streams(24, seed=7), "validation": lock.streams(8, seed=5)})
     listed = replace(lists[LISTED], guard=None)
-    guarded = replace(listed, guard=measured(GuardParams(heuristic="weighted_fair"), listed, seen))
+    guarded = replace(listed, guard=measured(GuardParams(heuristic="weighted_fair"), listed.compiled, seen))
     plain, found, cured = (policy.run(instance, episodes) for policy in (listed, guarded, lists[CURED]))
     assert jct_s(found)[0] < 1.07 * jct_s(cured)[0] < jct_s(plain)[0] / 15
     assert jct_s(found)[1:].tolist() == jct_s(plain)[1:].tolist()

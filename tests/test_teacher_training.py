@@ -18,6 +18,7 @@ import torch
 from clearsched import teacher
 from clearsched.errors import ClearschedError
 from clearsched.files import write_json
+from clearsched.params import parse
 from clearsched.problems.dag_jobs.graph import join
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
@@ -25,11 +26,14 @@ from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
+from clearsched.problems.policy import heuristic as any_heuristic
 from clearsched.problems.set_network import SetNetwork
 from clearsched.schemas import LEARNING_CURVE, TRAINING_TIMES, read_table
 from clearsched.scorers.formula import WeightedSum
 from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.settings import GuardParams
 from clearsched.search import safety
+from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import Verdict
 from clearsched.teacher import baselines, judging, policy_gradient, resuming, run, sampling, training
 from clearsched.teacher.devices import moved
@@ -314,6 +318,40 @@ def test_a_network_is_judged_on_giants_and_its_file_tells(inputs: list[Path], tr
     assert told["heuristic"] == "fair" and told["episodes"] == len(episodes)
     assert [told["worst"], told["end"]] == pytest.approx(ratios[~hard].max(axis=0).tolist(), rel=1e-3)
     assert told["hard"] == pytest.approx(ratios[hard].max(), rel=1e-3)
+
+
+def test_a_network_is_judged_with_its_guard(
+    inputs: list[Path], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bounds are those of the cloned policy's own episodes; the check is asked of network and guard together."""
+    asked: list[Any] = []
+
+    def first_safe(verdict: Any, policies: Any) -> Any:
+        asked.extend(policies)
+        return safety.first_safe(verdict, policies)
+
+    monkeypatch.setattr(judging, "first_safe", first_safe)
+    given = {"heuristic": "weighted_fair", "margin": 1.0, "gauges": ("largest_s",)}
+    facts = teacher.train(params(guard=given), *inputs, [], tmp_path)
+    instance = opened(inputs)
+    cloned = any_heuristic(PROBLEM, "capped_srpt", {"p": 0.5, "m": 2.0}).compiled
+    expected = measured(GuardParams(**given), cloned, instance, inputs[2])
+    assert expected is not None and list(expected.when) == ["largest_s"]
+    assert facts["guard"] == expected.to_json()
+    assert asked and all(policy.guard == expected for policy in asked)
+    policy, alone = (teacher.load_policy(folder / "teacher.safetensors") for folder in (tmp_path, trained))
+    assert policy.guard == expected and alone.guard is None
+    assert "guard" not in json.loads((trained / "teacher.json").read_text())
+    giants = instance.stressed(instance.split("train"))[:8]
+    assert any(outcome.guard.take_overs for outcome in policy.run(instance, giants))
+    assert not any(outcome.guard.take_overs for outcome in policy.run(instance, instance.split("train")))
+
+
+def test_a_guard_is_for_a_network_that_is_trained() -> None:
+    with pytest.raises(ClearschedError, match="guard is for a network that is trained, source is shipped: leave out"):
+        parse({"teacher": {"source": "shipped", "guard": {"heuristic": "fair"}}}, "mine.yaml")
+    with pytest.raises(ClearschedError, match=r"teacher\.guard\.heuristic"):
+        parse({"teacher": {"guard": {"heuristic": "fare"}}}, "mine.yaml")
 
 
 def test_a_network_that_strays_is_not_run_on_what_comes_after(

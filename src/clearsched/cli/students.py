@@ -136,7 +136,7 @@ def guard(
 ) -> None:
     """Give a policy a guard: a heuristic takes over when more has piled up than it ever saw in training."""
     from clearsched import students
-    from clearsched.students.settings import GuardParams
+    from clearsched.scorers.settings import GuardParams
 
     settings = GuardParams(heuristic=heuristic, gauges=tuple(gauge or ()), margin=margin, clear=clear)
     for file in students.guard(path, settings, trace, workloads, tuned, out, typer.echo):

@@ -71,9 +71,14 @@ def read_network(path: Path, label: str) -> NetworkSource:
     """A checkpoint for a format.
 
     Raises:
-        ClearschedError: see `teacher.checkpoints.load_network`; a kind of network that is not exported.
+        ClearschedError: see `teacher.checkpoints.load_network`; a kind of network that is not exported; it has a guard.
     """
     network, description = load_network(path)
+    if "guard" in description:
+        raise ClearschedError(
+            f"{path.with_suffix('.json')}: its guard watches the cluster and calls a heuristic, which {label} does not "
+            "hold: take out the key `guard`, and guard the network where it runs"
+        )
     if not getattr(network, "onnx", ""):
         name = description.get("published", type(network).__name__)
         raise ClearschedError(

@@ -14,11 +14,12 @@ from clearsched.evaluation.settings import EvaluationParams
 from clearsched.params.models import Params
 from clearsched.problems import DEFAULT, PROBLEMS, find_problem
 from clearsched.problems.problem import Problem
+from clearsched.scorers.settings import GuardParams
 from clearsched.search.families import families_of
 from clearsched.search.settings import SearchParams
 from clearsched.section import Section, derived, one_of, with_defaults
 from clearsched.students.kinds import STUDENTS
-from clearsched.students.settings import GuardParams, StudentsParams
+from clearsched.students.settings import StudentsParams
 from clearsched.teacher.kind import TEACHER
 from clearsched.teacher.settings import CloneParams, PublishedParams, TeacherParams
 
@@ -80,7 +81,7 @@ def _teacher(problem: Problem) -> type[TeacherParams]:
     known = CloneParams.model_fields["policy"]
     names: Any = Union[Literal["best"], one_of((*problem.heuristics, *families_of(problem)))]  # noqa: UP007 (no type to mypy)
     clone = derived(CloneParams, {"policy": (names, Field(known.default, description=known.description))})
-    return derived(TeacherParams, {"clone": clone, "published": _published(problem)})
+    return derived(TeacherParams, {"clone": clone, "published": _published(problem), "guard": _guard(problem)})
 
 
 def _published(problem: Problem) -> type[PublishedParams]:

@@ -188,6 +188,15 @@ class Lockstep(Protocol):
     def ask(self, policy: Compiled) -> Answers:
         """What a compiled policy answers; levels are not cut to what is free at this moment."""
 
+    def gauges(self) -> np.ndarray:
+        """float64[B, G]: the problem's gauges at each pending decision; a problem without need not have this."""
+
+    def ask_at(self, places: np.ndarray, policy: Compiled) -> Answers:
+        """As `ask`, of W pending decisions alone; a problem without gauges need not have this.
+
+        `places`: int64[W], positions in `pending`.
+        """
+
     def answer(self, answers: Answers, *, by_heuristic: bool = False) -> None:
         """Answer all pending decisions.
 

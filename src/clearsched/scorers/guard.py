@@ -1,7 +1,7 @@
 """A guard: when a gauge of the problem exceeds its bound a safe heuristic decides, until all of them are low again.
 
-The bounds are numbers of the policy's file, measured when it was fitted (`students.guarding`); `compiled.guard` is what
-runs.
+The bounds are numbers of the policy's file, measured when it was fitted (`search.guard_bounds`); `compiled.guard` is
+what runs.
 """
 
 from __future__ import annotations

@@ -29,6 +29,9 @@ COST, END, SCALE, WATCHED, CLEARED = range(5)
 
 ROWS = 5
 
+JOINED = 4
+"""Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""
+
 CHUNK = 4
 """Episodes that a thread runs before it takes others."""
 

@@ -14,9 +14,7 @@ from clearsched.problems.policy import Policy
 from clearsched.problems.problem import Episode, Instance
 from clearsched.problems.programs import rounded
 from clearsched.scorers.policy import ScoredPolicy
-
-JOINED = 4
-"""Training episodes that are scheduled as one: short ones reward a policy for how it ends, and hide how it goes on."""
+from clearsched.search.trials import JOINED
 
 UNSEEN = 1 / 4
 """Of the training episodes: not searched on, but chosen on."""

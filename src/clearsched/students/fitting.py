@@ -22,7 +22,8 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
 from clearsched.search.safety import in_words
-from clearsched.students.bench import JOINED, Bench, Fitted, smallest_good
+from clearsched.search.trials import JOINED
+from clearsched.students.bench import Bench, Fitted, smallest_good
 from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
 from clearsched.students.guarding import guarded

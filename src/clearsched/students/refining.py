@@ -19,8 +19,8 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.probing import Probes, sample
 from clearsched.search.restarts import long_ones
 from clearsched.search.safety import Chosen, evidence, first_safe
-from clearsched.search.trials import Trials, trials
-from clearsched.students.bench import JOINED, Bench
+from clearsched.search.trials import JOINED, Trials, trials
+from clearsched.students.bench import Bench
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from clearsched.scorers.settings import GuardParams
 from clearsched.section import Section
 
 Rate = Annotated[float, Field(gt=0, le=1)]
@@ -264,21 +265,6 @@ class PatchParams(Section):
     cap: float | None = Field(None, gt=0, le=1, description="share of the most that the level may be")
     because: str = Field("", description="why")
     priority: int = Field(0, ge=-1_000_000, le=1_000_000, description="the higher counts before the lower")
-
-
-class GuardParams(Section):
-    """Who takes over from a student when more has piled up than it ever saw in training; nobody by default."""
-
-    heuristic: str | None = Field(  # of the problem (params.composing)
-        None, description="heuristic that takes over, as tuned; empty: none does"
-    )
-    gauges: tuple[str, ...] = Field((), description="gauges of the problem that are watched; empty: all of them")
-    margin: float = Field(
-        1.5, ge=1, le=1000, description="how many times the most that the student's own training episodes came to"
-    )
-    clear: float = Field(
-        0.5, gt=0, le=1, description="share of the bound below which the student schedules again, for every gauge"
-    )
 
 
 class StudentsParams(Section):

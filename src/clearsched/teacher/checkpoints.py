@@ -16,6 +16,7 @@ from clearsched.files import digest_bytes, read_json, write_bytes, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
 from clearsched.registry import load as load_code
+from clearsched.scorers.guard import read_guard
 from clearsched.teacher.policy import TeacherPolicy
 
 FORMAT = 3
@@ -105,12 +106,14 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
         mode: argmax, or sampled: then every episode has its own random stream (`TeacherPolicy.generator`).
 
     Raises:
-        ClearschedError: see `load_network`; unknown mode.
+        ClearschedError: see `load_network`; unknown mode; the guard that its JSON file has is malformed.
     """
     network, description = load_network(path)
     where = Path(path).with_suffix(".json")
     seed = _seed(description, "seed", 0, where)
-    policy = TeacherPolicy(network, find_problem(description["problem"]), mode, seed)
+    problem = find_problem(description["problem"])
+    guard = read_guard(description["guard"], problem, f"{where}: guard") if "guard" in description else None
+    policy = TeacherPolicy(network, problem, mode, seed, guard)
     policy.training_seed = _seed(description, "training_seed", seed, where)
     return policy
 

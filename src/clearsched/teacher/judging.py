@@ -16,6 +16,7 @@ import numpy as np
 
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Episode, Instance
+from clearsched.scorers.guard import Guard
 from clearsched.search.probing import sample
 from clearsched.search.safety import Check, Chosen, first_safe
 from clearsched.search.trials import table_of
@@ -50,13 +51,14 @@ def check_of(instance: Instance) -> Check:
     return Check(Lanes(instance), heuristic(instance.problem, instance.problem.baseline), episodes, LOCKSTEP)
 
 
-def settle(training: Training) -> Chosen:
+def settle(training: Training, guard: Guard | None = None) -> Chosen:
     """A training comes to the latest of its best networks that is safe, or to the best where none is.
 
-    A line on stderr tells of each that is not.
+    A line on stderr tells of each that is not. `guard`: that each of them has.
     """
     candidates = training.bests[::-1]
-    chosen = first_safe(check_of(training.instance).verdict, [_policy(training, each) for each in candidates])
+    policies = [_policy(training, candidate, guard) for candidate in candidates]
+    chosen = first_safe(check_of(training.instance).verdict, policies)
     for candidate, verdict in zip(candidates, chosen.verdicts, strict=False):
         if verdict.strays:
             print(f"clearsched: teacher: {candidate.at}: not safe: {verdict}", file=sys.stderr)
@@ -64,7 +66,7 @@ def settle(training: Training) -> Chosen:
     return chosen
 
 
-def _policy(training: Training, candidate: Best) -> TeacherPolicy:
+def _policy(training: Training, candidate: Best, guard: Guard | None) -> TeacherPolicy:
     network = copy.deepcopy(training.network)
     network.load_state_dict(candidate.weights)
-    return TeacherPolicy(network.cpu(), training.problem)
+    return TeacherPolicy(network.cpu(), training.problem, guard=guard)

@@ -11,8 +11,10 @@ import torch
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import NONE, Answers, Episode, Instance, Problem
+from clearsched.scorers.guard import Guard
 from clearsched.teacher.choices import best, candidate_of, draw, row_of, softmax
 from clearsched.teacher.devices import encode, tensor
+from clearsched.teacher.guarding import Watched
 from clearsched.teacher.kind import TEACHER
 from clearsched.teacher.rollouts import run_lockstep
 from clearsched.teacher.threads import one_thread
@@ -41,12 +43,16 @@ class TeacherPolicy:
         seed: of its draws in sampled mode.
         training_seed: that it was trained with.
         settings: none that were tuned.
+        guard: who schedules where more has piled up than training saw, or None. It decides in `run` alone: what the
+            network itself would answer is asked of `weigh` and `levels`.
     """
 
     name = TEACHER.name
     kind = "teacher"
 
-    def __init__(self, network: Any, problem: Problem, mode: str = "argmax", seed: int = 0) -> None:
+    def __init__(
+        self, network: Any, problem: Problem, mode: str = "argmax", seed: int = 0, guard: Guard | None = None
+    ) -> None:
         """Take a copy of `network` (`problems.networks.Network`), in double precision (see `choices.DIGITS`).
 
         Raises:
@@ -57,6 +63,7 @@ class TeacherPolicy:
         self.problem = problem
         self.mode = mode
         self.seed = seed
+        self.guard = guard
         self.training_seed = 0
         self.settings: Mapping[str, float] = {}
         self.network = copy.deepcopy(network).double().eval()
@@ -71,14 +78,17 @@ class TeacherPolicy:
             return []
         lockstep = instance.lockstep(episodes, LOCKSTEP, record=record)
         generators = [self.generator(instance, episode) for episode in episodes]
+        watched = Watched(self.guard, self.problem, len(episodes)) if self.guard else None
 
         def decide(observation: Any) -> Answers:
             running = lockstep.episode[lockstep.pending].tolist()
-            return self.weigh(observation, [generators[episode] for episode in running]).answers
+            answers = self.weigh(observation, [generators[episode] for episode in running]).answers
+            return answers if watched is None else watched.overrule(lockstep, answers)
 
         with one_thread():
-            run_lockstep(lockstep, decide)
-        return list(lockstep.results())
+            run_lockstep(lockstep, decide, by_heuristic=watched is not None)
+        outcomes = list(lockstep.results())
+        return outcomes if watched is None else watched.told(outcomes)
 
     def weigh(self, observation: Any, generators: Sequence[np.random.Generator] | None = None) -> Weighed:
         """Answer pending decisions, of any number of episodes, in one forward pass.

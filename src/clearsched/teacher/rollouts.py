@@ -13,10 +13,13 @@ Decide = Callable[[Any], Answers]
 """From the decisions that wait, an `Observation`, to their answers."""
 
 
-def run_lockstep(lockstep: Lockstep, decide: Decide) -> None:
-    """Run all episodes to their end. What `decide` sees lasts until the next step."""
+def run_lockstep(lockstep: Lockstep, decide: Decide, *, by_heuristic: bool = False) -> None:
+    """Run all episodes to their end. What `decide` sees lasts until the next step.
+
+    `by_heuristic`: some of the answers may be a heuristic's (`Lockstep.answer`).
+    """
     while lockstep.advance():
-        lockstep.answer(decide(lockstep.observe()))
+        lockstep.answer(decide(lockstep.observe()), by_heuristic=by_heuristic)
 
 
 class Recorder:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from clearsched.scorers.settings import GuardParams
 from clearsched.section import Section
 
 Rate = Annotated[float, Field(gt=0, le=1)]
@@ -157,3 +158,12 @@ class TeacherParams(Section):
         60.0, ge=0, le=86400, description="time between two checkpoints, s; results do not depend on it"
     )
     live: bool = Field(False, description="whether metrics are written with DVCLive as training goes")
+    guard: GuardParams = GuardParams()
+
+    @model_validator(mode="after")
+    def _guards_what_it_trains(self) -> Self:
+        if self.guard.heuristic is not None and self.source != "train":
+            raise ValueError(
+                f"guard is for a network that is trained, source is {self.source}: leave out one of the two"
+            )
+        return self

@@ -16,6 +16,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance
 from clearsched.schemas import LEARNING_CURVE, write_table
+from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import evidence
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
@@ -85,7 +86,8 @@ def train(
     checkpoints = Checkpoints(out_dir, digest, params.teacher.checkpoint_s)
     with one_thread():
         training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live")
-    chosen = settle(training)
+    guard = measured(params.teacher.guard, experts.cloned.compiled, instance, tuned, "teacher.guard")
+    chosen = settle(training, guard)
     baseline = heuristic(problem, problem.baseline)
     facts = {
         "seed": params.seed,
@@ -99,6 +101,7 @@ def train(
         "validation": training.validation_facts(),
         "stopped": training.stopped or None,
         "refused": [str(verdict) for verdict in chosen.refused],
+        **({"guard": guard.to_json()} if guard else {}),
         **evidence(chosen.verdict, baseline, instance.stress_share),
         "provenance": origin,
     }

@@ -14,22 +14,24 @@ from clearsched.problems.dag_jobs.simulator.candidates import survey
 from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
-BACKLOG, STALL = range(2)
+BACKLOG, STALL, LARGEST = range(3)
 """The gauges, in the order in which the problem names them."""
 
 
 @compiled
 def read_gauges(state: State, values: np.ndarray) -> None:
-    """Write the backlog and the longest stall of now, s, to float64[2]. `survey` must have run."""
+    """Write the backlog, the longest stall and the largest job of now, s, to float64[3]. `survey` must have run."""
     scalar, job, now_ms = state.scalar, state.job, state.scalar[st.TIME_MS]
-    left_ms, stalled_ms = 0.0, 0
+    left_ms, largest_ms, stalled_ms = 0.0, 0.0, 0
     for i in range(scalar[st.NUM_ACTIVE]):
         j = state.active[i]
         left_ms += state.work[j, st.WORK_LEFT_MS]
+        largest_ms = max(largest_ms, state.work[j, st.WORK_LEFT_MS])
         if job[j, st.STALLED] == 1:
             stalled_ms = max(stalled_ms, now_ms - job[j, st.STALLED_SINCE_MS])
     values[BACKLOG] = left_ms / scalar[st.NUM_EXECUTORS] / 1000
     values[STALL] = stalled_ms / 1000
+    values[LARGEST] = largest_ms / scalar[st.NUM_EXECUTORS] / 1000
 
 
 @compiled

@@ -18,7 +18,7 @@ from clearsched.compiled.arena import borrow, get
 from clearsched.compiled.jit import concurrent
 from clearsched.errors import ActionError, ClearschedError, FeatureError
 from clearsched.problems.dag_jobs.graph import Graph, empty_graph, fill, filled, room_of
-from clearsched.problems.dag_jobs.simulator import engine, loop
+from clearsched.problems.dag_jobs.simulator import engine, guarded, loop
 from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import candidate_at, candidates_before, executors_held
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
@@ -148,25 +148,27 @@ class Lockstep:
         _observe(self._arena, self._states[0], self.pending, self._buffers, self._node_of)
         return filled(self._buffers, len(self.pending))
 
+    def gauges(self) -> np.ndarray:
+        """float64[B, G]: what a guard watches (`DagJobs.gauges`), at each decision that waits."""
+        values = np.empty((len(self.pending), guarded.LARGEST + 1))
+        _gauges(self._arena, self._states[0], self.pending, values)
+        return values
+
     def choices(self, policy: loop.Compiled) -> tuple[np.ndarray, np.ndarray]:
         """What a compiled policy answers: int64[B] stages and limits as `Simulation.reference_choice` gives them.
 
         Raises:
             FeatureError: a feature or a score of the policy is not finite.
         """
-        stage, limit = np.empty_like(self.pending), np.empty_like(self.pending)
-        _choices(self._arena, self._states[0], self.pending, policy, stage, limit)
-        if (stage == loop.INVALID).any():
-            lane = self.pending[int(np.argmax(stage == loop.INVALID))]
-            raise FeatureError(loop.fault(self._states[lane], policy))
-        return stage, limit
+        return self._choices(self.pending, policy)
 
     def ask(self, policy: loop.Compiled) -> Answers:
         """`choices` as positions among each decision's candidates, NONE where the executors stay idle."""
-        stage, limit = self.choices(policy)
-        position = np.full(len(stage), NONE, np.int64)
-        _positions(self._arena, self._states[0], self.pending, stage, position)
-        return Answers(position, limit)
+        return self._ask(self.pending, policy)
+
+    def ask_at(self, places: np.ndarray, policy: loop.Compiled) -> Answers:
+        """As `ask`, of the decisions at some places of `pending` alone."""
+        return self._ask(self.pending[places], policy)
 
     def answer(self, answers: Answers, *, by_heuristic: bool = False) -> None:
         """Answer all decisions that wait, by positions among each one's candidates and limits.
@@ -243,6 +245,22 @@ class Lockstep:
             if not self._num_candidates[running].all():
                 self._end(running[self._num_candidates[running] == 0])
         self.pending = np.flatnonzero(self._num_candidates)
+
+    def _choices(self, asked: np.ndarray, policy: loop.Compiled) -> tuple[np.ndarray, np.ndarray]:
+        """`choices` of some of the simulations that wait."""
+        stage, limit = np.empty_like(asked), np.empty_like(asked)
+        _choices(self._arena, self._states[0], asked, policy, stage, limit)
+        if (stage == loop.INVALID).any():
+            lane = asked[int(np.argmax(stage == loop.INVALID))]
+            raise FeatureError(loop.fault(self._states[lane], policy))
+        return stage, limit
+
+    def _ask(self, asked: np.ndarray, policy: loop.Compiled) -> Answers:
+        """`ask` of some of the simulations that wait."""
+        stage, limit = self._choices(asked, policy)
+        position = np.full(len(stage), NONE, np.int64)
+        _positions(self._arena, self._states[0], asked, stage, position)
+        return Answers(position, limit)
 
     def _needed_room(self) -> list[int]:
         """Nodes, jobs, candidates and edges of the decisions that wait."""
@@ -347,6 +365,12 @@ def _observe(states: np.ndarray, like: State, pending: np.ndarray, out: Graph, n
     out = borrow(out)
     for b in range(len(pending)):
         fill(get(states, pending[b], like), out, node_of, b)
+
+
+@concurrent
+def _gauges(states: np.ndarray, like: State, pending: np.ndarray, values: np.ndarray) -> None:
+    for b in range(len(pending)):
+        guarded.read_gauges(get(states, pending[b], like), values[b])
 
 
 @concurrent

@@ -15,6 +15,7 @@ from clearsched.compiled.scoring import INVALID
 from clearsched.errors import ActionError, ClearschedError
 from clearsched.problems.deferrable_jobs.features import NUM_FEATURES
 from clearsched.problems.deferrable_jobs.simulator import engine, loop
+from clearsched.problems.deferrable_jobs.simulator.guarded import read_gauges
 from clearsched.problems.deferrable_jobs.simulator.observation import BACKLOG, Observation
 from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome, outcome_of
 from clearsched.problems.deferrable_jobs.simulator.rows import fill_rows
@@ -99,18 +100,23 @@ class Lockstep:
         )  # fmt: skip
         return found
 
+    def gauges(self) -> np.ndarray:
+        """float64[B, 1]: what a guard watches, at each pending decision."""
+        values = np.empty((len(self.pending), 1))
+        _gauges(self._arena, self._like, self.pending, values)
+        return values
+
     def ask(self, policy: loop.Compiled) -> Answers:
         """What a compiled policy answers.
 
         Raises:
             FeatureError: a score of the policy is not finite.
         """
-        candidate = np.empty(len(self.pending), np.int64)
-        _ask(self._arena, self._like, self.pending, policy, len(self._numbers) // 4, candidate)
-        wrong = np.flatnonzero(candidate == INVALID)
-        if len(wrong):
-            raise loop.fault(self._states[int(self.pending[wrong[0]])])
-        return Answers(candidate, np.zeros_like(candidate))
+        return self._ask(self.pending, policy)
+
+    def ask_at(self, places: np.ndarray, policy: loop.Compiled) -> Answers:
+        """As `ask`, of the decisions at some places of `pending` alone."""
+        return self._ask(self.pending[places], policy)
 
     def answer(self, answers: Answers, *, by_heuristic: bool = False) -> None:
         """Answer all pending decisions. Nobody may wait where nothing would ever happen, heuristic or not.
@@ -132,6 +138,15 @@ class Lockstep:
     def results(self) -> list[Outcome]:
         """The outcome of each episode that has ended, in the order of the episodes."""
         return [self._outcomes[number] for number in sorted(self._outcomes)]
+
+    def _ask(self, asked: np.ndarray, policy: loop.Compiled) -> Answers:
+        """`ask` of some of the lanes that wait."""
+        candidate = np.empty(len(asked), np.int64)
+        _ask(self._arena, self._like, asked, policy, len(self._numbers) // 4, candidate)
+        wrong = np.flatnonzero(candidate == INVALID)
+        if len(wrong):
+            raise loop.fault(self._states[int(asked[wrong[0]])])
+        return Answers(candidate, np.zeros_like(candidate))
 
     def _end(self, k: int) -> None:
         """Keep the outcome of lane k and start the next episode there."""
@@ -183,6 +198,12 @@ def _observe(
             waiting[b, 1] += 1.0 / state.job[j, DURATION]
             waiting[b, 2] += state.job[j, CPU] * state.job[j, DURATION]
         waiting[b, 3] = state.scalar[USED]
+
+
+@concurrent
+def _gauges(states: np.ndarray, like: State, pending: np.ndarray, values: np.ndarray) -> None:
+    for b in range(len(pending)):
+        read_gauges(get(states, pending[b], like), values[b])
 
 
 @concurrent

@@ -1,0 +1,22 @@
+"""What a user may choose of a guard: the sections `students.guard` and `teacher.guard` of params.yaml."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from clearsched.section import Section
+
+
+class GuardParams(Section):
+    """Who takes over from a policy when more has piled up than it ever saw in training; nobody by default."""
+
+    heuristic: str | None = Field(  # of the problem (params.composing)
+        None, description="heuristic that takes over, as tuned; empty: none does"
+    )
+    gauges: tuple[str, ...] = Field((), description="gauges of the problem that are watched; empty: all of them")
+    margin: float = Field(
+        1.5, ge=1, le=1000, description="how many times the most that the policy's own training episodes came to"
+    )
+    clear: float = Field(
+        0.5, gt=0, le=1, description="share of the bound below which the policy schedules again, for every gauge"
+    )

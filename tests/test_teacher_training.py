@@ -302,10 +302,11 @@ def test_training_seeds_differ_and_the_best_is_chosen(inputs: list[Path], traine
 
 
 def test_a_network_is_judged_on_giants_and_its_file_tells(inputs: list[Path], trained: Path) -> None:
-    """The ratios are those of the policy and of fair on the validation episodes and on the stress, run by hand."""
+    """The ratios are those of the policy and of fair on all that they are asked, run by hand."""
     instance = opened(inputs)
-    stressed = instance.stressed(instance.split("train"))
-    episodes = [*instance.split("validation"), *stressed[:200], *stressed[200::4]]
+    train = instance.split("train")
+    stressed = instance.stressed(train)
+    episodes = [*instance.split("validation"), *train, *stressed[:200], *stressed[200::4]]
     assert any(episode.profile.max() >= TRACE.num_profiles for episode in episodes), "a giant is among them"
     policy = teacher.load_policy(trained / "teacher.safetensors")
     own, fair = (

@@ -2,8 +2,8 @@
 
 No step of a training is refused: a network is judged once it is trained. Where it is not safe, one that was the best
 before it is asked, back to the clone; its file tells what came of it, and the choice among training seeds takes one
-that is safe (`choosing`). It runs outside the compiled loop, so that the whole safety check would take minutes: it is
-asked the first episodes, which are short and hold the giants, and some of the others.
+that is safe (`choosing`). It runs outside the compiled loop, so that the whole safety check would take minutes: of the
+stress it is asked the first episodes, which are short and hold the giants, and some of the others.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ class Lanes:
 
 
 def check_of(instance: Instance) -> Check:
-    """Policies next to the problem's baseline, on the validation episodes and on a part of the stress.
+    """Policies next to the problem's baseline, on the validation and training episodes and on a part of the stress.
 
     As many at a time as share the forward passes of a network: one that strays on a giant is not run on what comes
     after, streams of thousands of jobs among it, which take most of the time.
     """
-    episodes = [*instance.split("validation"), *sample(instance.stressed(instance.split("train")))]
+    train = instance.split("train")
+    episodes = [*instance.split("validation"), *train, *sample(instance.stressed(train))]
     return Check(Lanes(instance), heuristic(instance.problem, instance.problem.baseline), episodes, LOCKSTEP)
 
 

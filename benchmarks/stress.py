@@ -1,31 +1,57 @@
 """Whether policies lock, starve or fall behind: long streams, overload, and a backlog to clear.
 
-    python benchmarks/stress.py RESULTS POLICY... [--only WORDS] [--correction NAME] [--seed 99] [--json]
+    python benchmarks/stress.py RESULTS POLICY... [--only WORDS] [--correction NAME] [--guard HEURISTIC...]
+        [--seed 99] [--json]
 
 RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
 settings. Jobs are drawn with replacement from the training episodes, by another seed than when policies were made
 (`workloads/stress.py`); no test episode is touched. Told are, by kind of stress, mean JCT in s, and JCT and makespan
 relative to fair's, mean and worst episode, how many are above 1.2 times fair, the time until a backlog is cleared next
 to fair's (worst; 0: there is none), and the longest stall: executors that wait beside a ready stage. `--only giant`:
-the kinds with that in their name; `--correction back_up_parked`: with a rule of the game corrected. Seed 0 gives the
-streams that the safety check asks.
+the kinds with that in their name; `--correction back_up_parked`: with a rule of the game corrected. `--guard
+local_srpt`: each policy of a file once more with a guard (docs/guards.md): that heuristic schedules, as tuned, where a
+job is larger than any of training. Seed 0 gives the streams that the safety check asks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from next_to_fair import corrected, parser_of, policies_of, rows_of, tell
 
+from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems.dag_jobs.instance import open_instance
+from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.workloads.stress import kinds_of
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.settings import GuardParams
+from clearsched.search.guard_bounds import measured
+from clearsched.teacher.policy import TeacherPolicy
 
 
-def measure(folder: Path, names: list[str], seed: int, only: str = "", correction: str = "") -> list[dict[str, Any]]:
+def with_guards(policies: Mapping[str, Any], heuristics: Sequence[str], instance: Any, folder: Path) -> dict[str, Any]:
+    """The policies, and each of a file with a guard of each heuristic; its bound: the largest job of training."""
+    found, tuned = dict(policies), folder / "heuristics" / "tuned.json"
+    for name in heuristics:
+        settings = GuardParams(heuristic=name, margin=1, gauges=("largest_s",))
+        guard = measured(settings, tuned_heuristic(PROBLEM, "best", tuned).compiled, instance, tuned)
+        for other, policy in policies.items():
+            if isinstance(policy, ScoredPolicy):
+                found[f"{other}, {name} beside a giant"] = replace(policy, guard=guard)
+            elif isinstance(policy, TeacherPolicy):
+                found[f"{other}, {name} beside a giant"] = TeacherPolicy(policy.network, PROBLEM, guard=guard)
+    return found
+
+
+def measure(
+    folder: Path, names: list[str], seed: int, only: str = "", correction: str = "", guards: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """A row a kind of stress and policy."""
     instance = open_instance(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
-    training, policies = instance.split("train"), policies_of(names)
+    training, policies = instance.split("train"), with_guards(policies_of(names), guards, instance, folder)
     rows: list[dict[str, Any]] = []
     for kind in kinds_of(training):
         if only in kind.name:
@@ -40,8 +66,9 @@ def main() -> None:
     parser = parser_of(__doc__, seed=99)
     parser.add_argument("--only", default="")
     parser.add_argument("--correction", default="")
+    parser.add_argument("--guard", nargs="*", default=(), metavar="HEURISTIC")
     options = parser.parse_args()
-    rows = measure(options.results, options.policies, options.seed, options.only, options.correction)
+    rows = measure(options.results, options.policies, options.seed, options.only, options.correction, options.guard)
     tell(rows, "stress", options.json)
 
 

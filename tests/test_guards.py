@@ -362,7 +362,10 @@ def test_bounds_lie_above_what_training_came_to(problem: Any, tmp_path: Path) ->
     trace, workloads = drawn(problem, tmp_path)
     instance = problem.open(trace, workloads)
     mine = policy(problem, SCORERS[problem.name], none=False)
-    given = GuardParams(heuristic=problem.baseline, margin=1.0, clear=0.5)
+    names = tuple(gauge.name for gauge in problem.gauges)
+    given = GuardParams(heuristic=problem.baseline, margin=1.0, clear=0.5, gauges=names)
+    plain = measured(given.model_copy(update={"gauges": ()}), mine.compiled, instance)
+    assert plain is not None and list(plain.when) == [gauge.name for gauge in problem.gauges if not gauge.by_name]
     watched = replace(mine, guard=measured(given, mine.compiled, instance))
     episodes = [*instance.split("train"), *instance.split("validation")]
     seen = watched.run(instance, episodes)

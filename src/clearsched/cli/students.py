@@ -131,7 +131,9 @@ def guard(
     clear: Annotated[
         float, typer.Option(min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
     ] = 0.5,
-    gauge: Annotated[list[str] | None, typer.Option(help="A gauge that is watched: repeat it; all without.")] = None,
+    gauge: Annotated[
+        list[str] | None, typer.Option(help="A gauge to watch, repeated; without: the usual ones.")
+    ] = None,
     tuned: Annotated[Path | None, typer.Option(help="Tuned heuristics, JSON; defaults without.")] = None,
 ) -> None:
     """Give a policy a guard: a heuristic takes over when more has piled up than it ever saw in training."""

@@ -62,6 +62,7 @@ class Gauge(NamedTuple):
     label: str  # "backlog"
     meaning: str  # "work that no task has been started for, in seconds of the whole cluster"
     is_wait: bool = False  # a time, s, that means no harm while it is below what a job takes
+    by_name: bool = False  # watched where a guard names it, and not otherwise: who should take over differs
 
 
 class Heuristic(NamedTuple):

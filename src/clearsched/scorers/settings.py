@@ -13,7 +13,9 @@ class GuardParams(Section):
     heuristic: str | None = Field(  # of the problem (params.composing)
         None, description="heuristic that takes over, as tuned; empty: none does"
     )
-    gauges: tuple[str, ...] = Field((), description="gauges of the problem that are watched; empty: all of them")
+    gauges: tuple[str, ...] = Field(
+        (), description="gauges of the problem that are watched; empty: all but those that must be named"
+    )
     margin: float = Field(
         1.5, ge=1, le=1000, description="how many times the most that the policy's own training episodes came to"
     )

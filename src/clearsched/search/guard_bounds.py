@@ -54,9 +54,10 @@ def measured(
     outcomes = instance.simulate(watching, [*single, *_longer(instance)])
     most = np.max([outcome.guard.most for outcome in outcomes], axis=0)
     stay_s = float(np.mean([outcome.scale_s for outcome in outcomes]))
+    named = settings.gauges or [gauge.name for gauge in problem.gauges if not gauge.by_name]
     when = {}
     for gauge, seen in zip(problem.gauges, most.tolist(), strict=True):
-        if settings.gauges and gauge.name not in settings.gauges:
+        if gauge.name not in named:
             continue
         above = rounded_up(settings.margin * max(seen, stay_s if gauge.is_wait else 0.0))
         when[gauge.name] = Bound(above, min(above, rounded_up(settings.clear * above)))

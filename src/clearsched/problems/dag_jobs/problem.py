@@ -80,7 +80,7 @@ class DagJobs(ByName):
             "for how long, by now, executors have been parked in a job while a ready stage of it waits",
             is_wait=True,
         ),
-        Gauge("largest_s", "s", "largest job", "what of the backlog is of one job, at most"),
+        Gauge("largest_s", "s", "largest job", "what of the backlog is of one job, at most", by_name=True),
     )
     details = ("jobs", "tasks")
     # The others cost minutes and are neither read nor as good.

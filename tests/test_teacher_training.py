@@ -348,9 +348,12 @@ def test_a_network_is_judged_with_its_guard(
     assert not any(outcome.guard.take_overs for outcome in policy.run(instance, instance.split("train")))
 
 
-def test_a_guard_is_for_a_network_that_is_trained() -> None:
-    with pytest.raises(ClearschedError, match="guard is for a network that is trained, source is shipped: leave out"):
-        parse({"teacher": {"source": "shipped", "guard": {"heuristic": "fair"}}}, "mine.yaml")
+def test_a_guard_is_for_a_network_that_is_trained(inputs: list[Path], tmp_path: Path, capsys: Any) -> None:
+    """A scenario that has one may take a shipped network all the same; it is told that there is no guard."""
+    shipped = {"source": "shipped", "shipped": "default"}
+    facts = teacher.train(params(**shipped, guard={"heuristic": "fair"}), *inputs, [], tmp_path)
+    assert "guard" not in facts and teacher.load_policy(tmp_path / "teacher.safetensors").guard is None
+    assert "teacher.guard: the shipped network has none of it: it is for one that is trained" in capsys.readouterr().err
     with pytest.raises(ClearschedError, match=r"teacher\.guard\.heuristic"):
         parse({"teacher": {"guard": {"heuristic": "fare"}}}, "mine.yaml")
 

@@ -5,6 +5,7 @@ Light to import: torch is loaded when a network is trained or read.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,10 +50,12 @@ def train(
     network that others published; then `times`, which gets the CPU seconds of a training, has no row. Returns what
     teacher.json holds. See `training.train` and `published.take`.
     """
-    if params.teacher.source != "train" and times is not None:
-        from clearsched.teacher.times import write_times
+    if params.teacher.source != "train":
+        _tell_unguarded(params.teacher)
+        if times is not None:
+            from clearsched.teacher.times import write_times
 
-        write_times(times)
+            write_times(times)
     if params.teacher.source == "shipped":
         from clearsched.files import read_json
         from clearsched.search.safety import tell_unsafe
@@ -70,6 +73,13 @@ def train(
     from clearsched.teacher.training import train as run
 
     return run(params, trace, workloads, tuned, searched, out_dir, training_seed, times)
+
+
+def _tell_unguarded(params: TeacherParams) -> None:
+    """A line on stderr where params ask for a guard that the network, which is not trained here, does not get."""
+    if params.guard.heuristic is not None:
+        told = f"the {params.source} network has none of it: it is for one that is trained"
+        print(f"clearsched: teacher.guard: {told}", file=sys.stderr)
 
 
 def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:

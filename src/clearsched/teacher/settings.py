@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from clearsched.scorers.settings import GuardParams
 from clearsched.section import Section
@@ -159,11 +159,3 @@ class TeacherParams(Section):
     )
     live: bool = Field(False, description="whether metrics are written with DVCLive as training goes")
     guard: GuardParams = GuardParams()
-
-    @model_validator(mode="after")
-    def _guards_what_it_trains(self) -> Self:
-        if self.guard.heuristic is not None and self.source != "train":
-            raise ValueError(
-                f"guard is for a network that is trained, source is {self.source}: leave out one of the two"
-            )
-        return self

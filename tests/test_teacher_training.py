@@ -348,14 +348,29 @@ def test_a_network_is_judged_with_its_guard(
     assert not any(outcome.guard.take_overs for outcome in policy.run(instance, instance.split("train")))
 
 
-def test_a_guard_is_for_a_network_that_is_trained(inputs: list[Path], tmp_path: Path, capsys: Any) -> None:
-    """A scenario that has one may take a shipped network all the same; it is told that there is no guard."""
-    shipped = {"source": "shipped", "shipped": "default"}
-    facts = teacher.train(params(**shipped, guard={"heuristic": "fair"}), *inputs, [], tmp_path)
-    assert "guard" not in facts and teacher.load_policy(tmp_path / "teacher.safetensors").guard is None
-    assert "teacher.guard: the shipped network has none of it: it is for one that is trained" in capsys.readouterr().err
-    with pytest.raises(ClearschedError, match=r"teacher\.guard\.heuristic"):
-        parse({"teacher": {"guard": {"heuristic": "fare"}}}, "mine.yaml")
+def test_a_shipped_network_is_given_a_guard(inputs: list[Path], tmp_path: Path, capsys: Any) -> None:
+    """And is judged with it: what the file tells by then is what the check says of both together."""
+    shipped, given = {"source": "shipped", "shipped": "default"}, {"heuristic": "fair", "gauges": ("largest_s",)}
+    plain = teacher.train(params(**shipped), *inputs, [], tmp_path / "plain")
+    facts = teacher.train(params(**shipped, guard=given), *inputs, [], tmp_path / "guarded")
+    assert facts == json.loads((tmp_path / "guarded" / "teacher.json").read_text())
+    assert "guard" not in plain and list(facts["guard"]["when"]) == ["largest_s"]
+    assert {key: facts[key] for key in facts if key not in ("guard", "stress")} == {
+        key: plain[key] for key in plain if key != "stress"
+    }
+    policy = teacher.load_policy(tmp_path / "guarded" / "teacher.safetensors")
+    assert policy.guard is not None and policy.guard.to_json() == facts["guard"]
+    verdict = judging.check_of(opened(inputs)).verdict(policy)
+    assert (facts["stress"]["episodes"], facts["stress"]["hard"]) == (
+        verdict.episodes,
+        pytest.approx(verdict.hard, 1e-3),
+    )
+
+
+@pytest.mark.parametrize("value", [{"heuristic": "fare"}, {"heuristic": "fair", "gauges": ["largest"]}])
+def test_a_guard_with_a_typo_is_told_before_anything_runs(value: dict[str, Any]) -> None:
+    with pytest.raises(ClearschedError, match=r"mine.yaml: teacher\.guard\.(heuristic|gauges.*): .*(fair|largest_s)"):
+        parse({"teacher": {"guard": value}}, "mine.yaml")
 
 
 def test_a_network_that_strays_is_not_run_on_what_comes_after(

@@ -132,7 +132,8 @@ def guard(
         float, typer.Option(min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
     ] = 0.5,
     gauge: Annotated[
-        list[str] | None, typer.Option(help="A gauge to watch, repeated; without: the usual ones.")
+        list[str] | None,
+        typer.Option(help="A gauge to watch, once for each; without, all but those that must be named."),
     ] = None,
     tuned: Annotated[Path | None, typer.Option(help="Tuned heuristics, JSON; defaults without.")] = None,
 ) -> None:

@@ -64,6 +64,14 @@ DEEPEST = 64
 ACTIONS = {PREFER: FIRST, KEEP_LOCAL: FIRST, AVOID: LAST, STAY_IDLE: IDLE}
 
 
+def guard_refused(where: object) -> ClearschedError:
+    """That a policy's file `where` has a guard, which no format holds."""
+    return ClearschedError(
+        f"{where}: its guard watches the cluster and calls a heuristic, which no export holds: take out the key "
+        "`guard`, and guard what is exported where it runs"
+    )
+
+
 def program_of(policy: ScoredPolicy) -> Program:
     """The program of a policy.
 
@@ -71,10 +79,7 @@ def program_of(policy: ScoredPolicy) -> Program:
         ClearschedError: it has a guard, or a scorer that is not for reading.
     """
     if policy.guard:
-        raise ClearschedError(
-            f"{policy.where}: its guard watches the cluster and calls a heuristic, which no export holds: take out the "
-            "key `guard`, and guard the exported rules where they run"
-        )
+        raise guard_refused(policy.where)
     facts, choices = facts_of(policy), policy.problem.choices
     rank, level = policy.rank, policy.level
     orders = [patch for patch in policy.patches if patch.cap is None]

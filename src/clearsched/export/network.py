@@ -12,6 +12,7 @@ from typing import Any
 
 from clearsched import __version__
 from clearsched.errors import ClearschedError
+from clearsched.export.lowering import guard_refused
 from clearsched.export.source import measured, origin, wrapped
 from clearsched.problems import find_problem
 from clearsched.problems.networks_onnx import NetworkGraph
@@ -75,10 +76,7 @@ def read_network(path: Path, label: str) -> NetworkSource:
     """
     network, description = load_network(path)
     if "guard" in description:
-        raise ClearschedError(
-            f"{path.with_suffix('.json')}: its guard watches the cluster and calls a heuristic, which {label} does not "
-            "hold: take out the key `guard`, and guard the network where it runs"
-        )
+        raise guard_refused(path.with_suffix(".json"))
     if not getattr(network, "onnx", ""):
         name = description.get("published", type(network).__name__)
         raise ClearschedError(

@@ -100,9 +100,14 @@ def _students(problem: Problem) -> type[StudentsParams]:
 
 
 def _guard(problem: Problem) -> type[GuardParams]:
-    known = GuardParams.model_fields["heuristic"]
+    known = GuardParams.model_fields
     names: Any = one_of(problem.heuristics) | None
-    return derived(GuardParams, {"heuristic": (names, Field(None, description=known.description))})
+    fields: dict[str, Any] = {"heuristic": (names, Field(None, description=known["heuristic"].description))}
+    known_gauges = getattr(problem, "gauges", ())
+    if known_gauges:
+        gauges: Any = tuple[one_of(gauge.name for gauge in known_gauges), ...]  # type: ignore[misc]
+        fields["gauges"] = (gauges, Field((), description=known["gauges"].description))
+    return derived(GuardParams, fields)
 
 
 def _evaluation(problem: Problem) -> type[EvaluationParams]:

@@ -6,14 +6,13 @@ than on any of these episodes, a named heuristic schedules until it has cleared 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clearsched.compiled.guard import Guarded, never
-from clearsched.files import read_json
+from clearsched.heuristics.tuning import read_tuned
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Compiled, Instance
 from clearsched.scorers.guard import Bound, Guard, check_gauges
@@ -61,7 +60,8 @@ def measured(
             continue
         above = rounded_up(settings.margin * max(seen, stay_s if gauge.is_wait else 0.0))
         when[gauge.name] = Bound(above, min(above, rounded_up(settings.clear * above)))
-    return Guard(settings.heuristic, when, _tuned(settings.heuristic, tuned))
+    found = read_tuned(tuned, problem) if tuned else {}
+    return Guard(settings.heuristic, when, found.get(settings.heuristic, {}))
 
 
 def rounded_up(value: float, digits: int = DIGITS) -> float:
@@ -77,9 +77,3 @@ def _longer(instance: Instance) -> list[Any]:
     train = instance.split("train")
     joined = instance.joined(train, JOINED)
     return joined if len(joined) < len(train) else []
-
-
-def _tuned(name: str, tuned: Path | None) -> Mapping[str, float]:
-    """The tuned parameters of a heuristic, if there are any."""
-    found = read_json(tuned).get(name) if tuned is not None else None
-    return found if isinstance(found, Mapping) else {}

@@ -5,7 +5,6 @@ Light to import: torch is loaded when a network is trained or read.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,39 +46,36 @@ def train(
     """Train a teacher; write teacher.safetensors, teacher.json and learning_curve.parquet to `out_dir`.
 
     With `teacher.source: shipped` these files are copied from the package, with `published` made of the checkpoint of a
-    network that others published; then `times`, which gets the CPU seconds of a training, has no row. Returns what
-    teacher.json holds. See `training.train` and `published.take`.
+    network that others published; then `times`, which gets the CPU seconds of a training, has no row. Any of them may
+    have a guard. Returns what teacher.json holds. See `training.train`, `published.take` and `judging.give_guard`.
     """
-    if params.teacher.source != "train":
-        _tell_unguarded(params.teacher)
-        if times is not None:
-            from clearsched.teacher.times import write_times
+    if params.teacher.source == "train":
+        from clearsched.teacher.training import train as run
 
-            write_times(times)
-    if params.teacher.source == "shipped":
-        from clearsched.files import read_json
-        from clearsched.search.safety import tell_unsafe
-        from clearsched.shipped import supply
+        return run(params, trace, workloads, tuned, searched, out_dir, training_seed, times)
+    if times is not None:
+        from clearsched.teacher.times import write_times
 
-        supply(params, params.teacher.shipped, "teacher", trace, workloads, out_dir)
-        taken: Mapping[str, Any] = read_json(out_dir / "teacher.json")
-        tell_unsafe("the shipped teacher", taken)
-        return taken
+        write_times(times)
     if params.teacher.source == "published":
         from clearsched.teacher.published import take
 
-        return take(params, trace, workloads, tuned, out_dir)
+        taken = take(params, trace, workloads, tuned, out_dir)
+    else:
+        from clearsched.files import read_json
+        from clearsched.shipped import supply
 
-    from clearsched.teacher.training import train as run
+        supply(params, params.teacher.shipped, "teacher", trace, workloads, out_dir)
+        taken = read_json(out_dir / "teacher.json")
+    if params.teacher.guard.heuristic is not None:
+        from clearsched.teacher.judging import give_guard
 
-    return run(params, trace, workloads, tuned, searched, out_dir, training_seed, times)
+        taken = give_guard(params, trace, workloads, tuned, searched, out_dir)
+    if params.teacher.source == "shipped":
+        from clearsched.search.safety import tell_unsafe
 
-
-def _tell_unguarded(params: TeacherParams) -> None:
-    """A line on stderr where params ask for a guard that the network, which is not trained here, does not get."""
-    if params.guard.heuristic is not None:
-        told = f"the {params.source} network has none of it: it is for one that is trained"
-        print(f"clearsched: teacher.guard: {told}", file=sys.stderr)
+        tell_unsafe("the shipped teacher", taken)
+    return taken
 
 
 def choose(folders: Sequence[Path], out_dir: Path) -> Mapping[str, Any]:

@@ -11,17 +11,27 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clearsched.files import read_json, write_json
+from clearsched.problems import find_problem
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Episode, Instance
 from clearsched.scorers.guard import Guard
+from clearsched.search.guard_bounds import measured
 from clearsched.search.probing import sample
-from clearsched.search.safety import Check, Chosen, first_safe
+from clearsched.search.safety import Check, Chosen, evidence, first_safe
 from clearsched.search.trials import table_of
+from clearsched.teacher.checkpoints import load_policy
+from clearsched.teacher.experts import find_experts
 from clearsched.teacher.policy import LOCKSTEP, TeacherPolicy
 from clearsched.teacher.run import Best, Training
+
+if TYPE_CHECKING:
+    from clearsched.params import Params
 
 
 class Lanes:
@@ -65,6 +75,38 @@ def settle(training: Training, guard: Guard | None = None) -> Chosen:
             print(f"clearsched: teacher: {candidate.at}: not safe: {verdict}", file=sys.stderr)
     training.settle(candidates[chosen.place])
     return chosen
+
+
+def give_guard(
+    params: Params, trace: Path, workloads: Path, tuned: Path, searched: Sequence[Path], out_dir: Path
+) -> dict[str, Any]:
+    """Put the guard of `teacher.guard` into the file of a network that was not trained here, and judge it with that.
+
+    Its bounds are from the episodes of the policy that a training would clone.
+
+    Args:
+        params: problem and the section teacher are used.
+        trace, workloads, tuned, searched: as of a training.
+        out_dir: holds teacher.safetensors and teacher.json, which is written anew.
+
+    Returns:
+        What teacher.json says by then.
+
+    Raises:
+        ClearschedError: an input is broken, or the problem has no gauges.
+    """
+    instance = find_problem(params.problem).open(trace, workloads)
+    cloned = find_experts(instance, params.teacher.clone.policy, tuned, searched).cloned
+    guard = measured(params.teacher.guard, cloned.compiled, instance, tuned, "teacher.guard")
+    policy = load_policy(out_dir / "teacher.safetensors")
+    policy.guard = guard
+    baseline = heuristic(instance.problem, instance.problem.baseline)
+    found = evidence(check_of(instance).verdict(policy), baseline, instance.stress_share)
+    facts: dict[str, Any] = read_json(out_dir / "teacher.json") | found
+    if guard is not None:
+        facts["guard"] = guard.to_json()
+    write_json(out_dir / "teacher.json", facts)
+    return facts
 
 
 def _policy(training: Training, candidate: Best, guard: Guard | None) -> TeacherPolicy:

@@ -78,6 +78,7 @@ def train(
     device = device_of(params.teacher.device)
     instance = problem.open(trace, workloads)
     experts = find_experts(instance, params.teacher.clone.policy, tuned, searched)
+    guard = measured(params.teacher.guard, experts.cloned.compiled, instance, tuned, "teacher.guard")
     inputs = {"trace": trace, "workloads": workloads, "tuned": tuned} | {f"searched/{p.stem}": p for p in searched}
     settings = params.teacher.model_dump(mode="json", exclude=OUTSIDE)
     origin = provenance({"seed": params.seed, "training_seed": training_seed, "teacher": settings}, inputs)
@@ -86,7 +87,6 @@ def train(
     checkpoints = Checkpoints(out_dir, digest, params.teacher.checkpoint_s)
     with one_thread():
         training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live")
-    guard = measured(params.teacher.guard, experts.cloned.compiled, instance, tuned, "teacher.guard")
     chosen = settle(training, guard)
     baseline = heuristic(problem, problem.baseline)
     facts = {

@@ -14,7 +14,8 @@ from clearsched.problems.dag_jobs.simulator.candidates import survey
 from clearsched.problems.dag_jobs.simulator.engine import DECIDE, advance, commit
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
-BACKLOG, STALL, LARGEST = range(3)
+NUM_GAUGES = 3
+BACKLOG, STALL, LARGEST = range(NUM_GAUGES)
 """The gauges, in the order in which the problem names them."""
 
 

@@ -150,7 +150,7 @@ class Lockstep:
 
     def gauges(self) -> np.ndarray:
         """float64[B, G]: what a guard watches (`DagJobs.gauges`), at each decision that waits."""
-        values = np.empty((len(self.pending), guarded.LARGEST + 1))
+        values = np.empty((len(self.pending), guarded.NUM_GAUGES))
         _gauges(self._arena, self._states[0], self.pending, values)
         return values
 

@@ -53,8 +53,9 @@ def _check_size(data: bytes, shapes: Shapes, where: object) -> None:
         raise ClearschedError(f"{where}: {len(data):,} bytes: the network has {most - ROOM:,} bytes of weights")
     try:
         members = zipfile.ZipFile(io.BytesIO(data)).infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, OverflowError) as error:
-        # Up to Python 3.11.3 a directory that claims to begin before the file overflows.
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError) as error:
+        # zipfile lets through: names that are no text (ValueError), versions to come (NotImplementedError), and up to
+        # Python 3.11.3 a directory that claims to begin before the file (OverflowError).
         raise ClearschedError(f"{where}: no checkpoint of torch: {error}") from None
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
         raise ClearschedError(f"{where}: no checkpoint of torch: its members are compressed")

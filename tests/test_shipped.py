@@ -66,6 +66,7 @@ def results_of(folder: Path, name: str = "small", source: str = "train") -> Path
         "seed": 3,
         "training_seed": 1,
         "cloned": {"policy": "weights", "settings": {}},
+        "guard": {"heuristic": "fair", "when": {"largest_s": {"above": 143.0, "until": 71.5}}},
         "validation": {"measure": "jct_s", "teacher": 9.25},
         "seeds": [{"training_seed": seed, "clone": 9.75, "teacher": 9.5 - seed / 4} for seed in (0, 1)],
     }
@@ -136,6 +137,7 @@ def test_the_card_tells_data_seeds_curve_results_and_command(tmp_path: Path, fol
         "| weights | 2 |  | 11 | -2.5 |",
         "| improve | 39 | 0 | 9.22 | 0 |",  # the end of the curve
         "Began as a clone of weights.",
+        "It has a guard: when the largest job is above 143 s, fair schedules until the largest job is at most 71.5 s.",
     ):
         assert part in text, part
     assert "rule_list" not in text and "p95_s" not in text  # students are not shipped, the objective is told

@@ -99,6 +99,8 @@ def _policy(policy: dict[str, Any], digests: dict[str, str]) -> list[str]:
     if "cloned" in policy:
         settings = ", ".join(f"{key}={number(value)}" for key, value in policy["cloned"].get("settings", {}).items())
         lines += ["", f"Began as a clone of {policy['cloned']['policy']}{f' ({settings})' if settings else ''}."]
+    if "guard" in policy:
+        lines += ["", f"It has a guard: {policy['guard']}"]
     if isinstance(policy.get("validation"), dict):
         told = [
             [key, number(value)] for key, value in policy["validation"].items() if isinstance(value, int | float | str)

@@ -19,7 +19,9 @@ from clearsched.files import (
     write_text,
 )
 from clearsched.problems import find_problem
+from clearsched.problems.problem import Problem
 from clearsched.schemas import COMPARISON, SEEDS, read_table
+from clearsched.scorers.guard import read_guard
 from clearsched.shipped import store
 from clearsched.shipped.cards import markdown, thinned
 
@@ -75,7 +77,7 @@ def make(name: str, results: Path) -> Path:
     for policy, folder, own in policies:
         for file in own:
             files[file] = _bytes(folder / file)
-        described[policy] = {"files": list(own)} | _described(folder / own[0], data) | _curve(folder / own[-1])
+        described[policy] = {"files": list(own)} | _described(folder / own[0], data, problem) | _curve(folder / own[-1])
     card = {
         "format": store.FORMAT,
         "name": name,
@@ -162,7 +164,7 @@ def _policies(results: Path) -> list[tuple[str, Path, tuple[str, ...]]]:
     return found
 
 
-def _described(path: Path, data: dict[str, str]) -> dict[str, Any]:
+def _described(path: Path, data: dict[str, str], problem: Problem) -> dict[str, Any]:
     """What a policy's JSON says of its origin, for the card.
 
     Raises:
@@ -175,6 +177,8 @@ def _described(path: Path, data: dict[str, str]) -> dict[str, Any]:
         if content["provenance"]["inputs"].get(key) != digest:
             raise ClearschedError(f"{path}: made from another {key} than lies beside it: run snakemake")
     told = {key: content[key] for key in ("seed", "cloned", "validation", "stress") if key in content}
+    if "guard" in content:
+        told["guard"] = read_guard(content["guard"], problem, f"{path}: guard").sentence(problem)
     for several, keys in TRAINED.items():
         if content.get(several):
             told["training"] = [{key: one.get(key) for key in keys} for one in content[several]]

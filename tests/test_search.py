@@ -34,7 +34,7 @@ from clearsched.search.evolution import Evolution
 from clearsched.search.families import FAMILIES, families_of
 from clearsched.search.inputs import Caps, inputs_of, told
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import Verdict, evidence, judge, told_safe, verdict_in
+from clearsched.search.safety import Verdict, evidence, judge, told_safe, verdict_in, warnings
 from clearsched.search.sampling import ground_of
 from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
@@ -99,6 +99,7 @@ def test_weights_find_when_to_wait() -> None:
         simulate=instance.simulate,
         lockstep=instance.lockstep,
         stress_share=1.0,
+        rules=(),
         stressed=lambda episodes: [],
         is_hard=lambda episode: False,
         is_batch=lambda episode: False,
@@ -323,7 +324,7 @@ def test_cost_end_and_measures_are_told_apart() -> None:
     ):
         assert str(verdict) == line
         assert verdict.strays == (verdict != (1.2, 8, 1.0, 1.2, 1.2, 1.5, 1.5))
-        told = evidence(verdict, heuristic("fair"))
+        told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=1.0, rules=()))
         assert told_safe(told) is not verdict.strays and verdict_in(told) == verdict
     more = Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0, hard=1.3, batch_end=1.4))
     assert more == Verdict(1.0, 12, 0.6, 1.1, hard=1.3, batch_end=1.4)
@@ -334,6 +335,21 @@ def test_a_file_from_before_hard_episodes_were_told_apart_is_held_to_what_they_a
     told = {"stress": {"heuristic": "fair", "episodes": 9, "worst": 1.4, "end": 1.1, "of_limit": 0.5}}
     assert verdict_in(told) == Verdict(0, 9, 0.5, hard=1.4) and told_safe(told)
     assert not told_safe({"stress": {"worst": 1.6}}) and told_safe({})
+
+
+def test_who_is_about_to_use_a_policy_hears_what_speaks_against_it() -> None:
+    """Not safe, judged by less, or by rules of the game that do not hold there."""
+    verdict = Verdict(1.0, 8, 0.5, 1.1)
+    told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=0.5, rules=["b", "a"]))
+    assert told["stress"]["share"] == 0.5 and told["stress"]["rules"] == ["b", "a"]
+    assert warnings("it", told, lambda: ["a", "b", "c"]) == [] == warnings("it", {})
+    assert warnings("it", told)[0].startswith("it was judged with a and b, and is safe there; without, nobody knows")
+    assert warnings("it", told, lambda: ["b"])[0].startswith("it was judged with a, and is safe there")
+    (line,) = warnings("it", {"stress": told["stress"] | {"worst": 1.5}})
+    assert line.startswith("it is not safe: on its worst episode it takes 1.50 times")
+    del told["stress"]["hard"]
+    older, _ = warnings("it", told)
+    assert older.startswith("it passed an older safety check")
 
 
 def test_a_search_in_which_nothing_runs_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

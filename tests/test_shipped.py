@@ -20,7 +20,9 @@ from clearsched.evaluation import shipped_safety
 from clearsched.files import digest_bytes, digest_file, write_json
 from clearsched.params import stage_values, write_stage
 from clearsched.problems import find_problem
-from clearsched.schemas import COMPARISON, LEARNING_CURVE, SEEDS, write_table
+from clearsched.problems.dag_jobs.schemas import WORKLOADS
+from clearsched.schemas import COMPARISON, LEARNING_CURVE, SEEDS, read_table, write_table
+from clearsched.scorers.guard import read_guard
 from clearsched.search.safety import TOLD, Verdict
 from clearsched.shipped import making, store
 from clearsched.shipped.cards import STRESS, markdown, thinned
@@ -413,6 +415,55 @@ def test_what_is_shipped_is_judged_by_the_check_of_today(
         "clearsched: warning: the shipped teacher is not safe: on its worst episode it takes 1.61 times the baseline's"
     )
     assert told in capsys.readouterr().err
+
+
+def test_what_is_shipped_may_be_given_a_guard(
+    tmp_path: Path, folder: Path, judged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files, text and card tell it, and the policy is judged with it."""
+    asked: list[Any] = []
+    verdict = Verdict(worst=0.9, episodes=40, hard=1.3)
+    check = SimpleNamespace(verdict=lambda policy: asked.append(policy) or verdict)
+    monkeypatch.setattr(shipped_safety, "check_of", lambda instance: check)
+    monkeypatch.setattr(shipped_safety, "load_teacher", lambda path: SimpleNamespace(guard=None))
+    tuned = {name: {} for name in PROBLEM.heuristics} | {"local_srpt": {"p": 0.4, "m": 0.75}}
+    write_json(judged / "heuristics/tuned.json", {"problem": "dag_jobs", "measure": "jct_s", "best": "fair", **tuned})
+    command = ["shipped", "guard", "small", "--results", str(judged), "--heuristic", "local_srpt"]
+    assert CliRunner().invoke(app, [*command, "--gauge", "largest_s", "--margin", "1"]).exit_code == 0
+    entry, page = shipped.find("small"), (folder / "small/card.md").read_text()
+    for policy in ("weights", "teacher"):
+        guard = read_guard(json.loads(entry.read(f"{policy}.json"))["guard"], PROBLEM, policy)
+        assert guard.heuristic == "local_srpt" and guard.settings == {"p": 0.4, "m": 0.75}
+        assert set(guard.when) == {"largest_s"} and guard.when["largest_s"].above > 0
+        assert f"## {policy}\n" in page and page.count(f"It has a guard: {guard.sentence(PROBLEM)}") == 2
+    assert "The guard: when" in entry.read("weights.txt").decode()
+    assert asked[0].guard.sentence(PROBLEM) in page and "1.3 times fair" in page
+    before = bytes_of(folder)
+    told = CliRunner().invoke(app, [*command, "--gauge", "largest"])
+    assert "did you mean largest_s?" in str(told.exception) and bytes_of(folder) == before
+
+
+def test_where_the_rules_that_it_was_judged_by_do_not_hold_a_line_says_so(
+    tmp_path: Path, judged: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody knows what a policy that leans on one does without it."""
+    monkeypatch.setattr(shipped_safety, "judge_whole", lambda instance, policies: [Verdict(worst=0.9, episodes=40)])
+    trace, workloads = (judged / f"traces/{name}.parquet" for name in ("trace", "workloads"))
+    table, settings = read_table(workloads, WORKLOADS)
+    params = stage_params(search={"source": "shipped", "shipped": "small"})
+
+    def taken(help_first: bool) -> str:
+        semantics = settings["semantics"] | {"help_first": help_first}
+        write_table(workloads, table, WORKLOADS, settings | {"semantics": semantics})
+        search.run(params, "weights", trace, workloads, tmp_path / "no tuned heuristics", tmp_path / "out")
+        return capsys.readouterr().err
+
+    shipped_safety.judge_shipped("small", judged)
+    assert "judged with" not in taken(True)  # who was judged by the published rules leans on nothing
+    assert PROBLEM.open(trace, workloads).rules == ["workload.help_first"]
+    shipped_safety.judge_shipped("small", judged)
+    assert "judged with" not in taken(True)
+    assert "weights was judged with workload.help_first, and is safe there; without, nobody knows" in taken(False)
 
 
 def test_what_is_shipped_is_judged_on_its_own_streams(folder: Path, judged: Path) -> None:

@@ -57,3 +57,27 @@ def judge(
     from clearsched.evaluation.shipped_safety import judge_shipped
 
     typer.echo(str(judge_shipped(scenario, results)))
+
+
+@app.command()
+def guard(
+    scenario: Scenario,
+    results: Annotated[Path, typer.Option(help="Folder of the scenario's results, with its tuned heuristics.")],
+    heuristic: Annotated[str, typer.Option(help="The heuristic that takes over, for example local_srpt.")],
+    margin: Annotated[
+        float, typer.Option(min=1, help="How many times the most that its own training episodes came to.")
+    ] = 1.5,
+    clear: Annotated[
+        float, typer.Option(min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
+    ] = 0.5,
+    gauge: Annotated[
+        list[str] | None,
+        typer.Option(help="A gauge to watch, once for each; without, all but those that must be named."),
+    ] = None,
+) -> None:
+    """Give what is shipped for a scenario a guard, and judge it with that."""
+    from clearsched.evaluation.shipped_safety import judge_shipped
+    from clearsched.scorers.settings import GuardParams
+
+    settings = GuardParams(heuristic=heuristic, gauges=tuple(gauge or ()), margin=margin, clear=clear)
+    typer.echo(str(judge_shipped(scenario, results, settings)))

@@ -5,14 +5,19 @@ What comes of it stands in a policy's file and on the card, where whoever takes,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from clearsched.files import digest_bytes, json_text, read_json
+from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance
-from clearsched.scorers.policy import load_policy
+from clearsched.scorers.policy import ScoredPolicy, load_policy
+from clearsched.scorers.settings import GuardParams
+from clearsched.scorers.text import render
+from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import Verdict, evidence, judge_whole
 from clearsched.shipped import store
 from clearsched.shipped.making import params_of, write
@@ -20,19 +25,20 @@ from clearsched.teacher import load_policy as load_teacher
 from clearsched.teacher.judging import check_of
 
 
-def judge_shipped(name: str, results: Path) -> Path:
+def judge_shipped(name: str, results: Path, guard: GuardParams | None = None) -> Path:
     """Judge the policies that are shipped for a scenario, on its streams; write what comes of it to files and card.
 
     Args:
         name: the scenario.
-        results: its folder, results/<scenario>, of which trace and workloads are used.
+        results: its folder, results/<scenario>, of which trace and workloads are used, of a guard the tuned heuristics.
+        guard: that each of them is given first.
 
     Returns:
         The folder that was written.
 
     Raises:
         ClearschedError: nothing is shipped for it, the results are another scenario's, or a policy does not fit the
-            problem as it is by now.
+            problem as it is by now; an unknown heuristic or gauge.
     """
     shipped = store.find(name)
     problem = find_problem(shipped.card["problem"])
@@ -44,16 +50,32 @@ def judge_shipped(name: str, results: Path) -> Path:
     card: dict[str, Any] = dict(shipped.card) | {"policies": {}}
     for policy, told in shipped.card["policies"].items():
         path = shipped.folder / told["files"][0]
-        found = evidence(_verdict(policy, path, instance), baseline)
-        files[path.name] = json_text(read_json(path) | found).encode()
-        card["policies"][policy] = told | found
+        loaded: Any = load_teacher(path.with_suffix(".safetensors")) if policy == store.TEACHER else load_policy(path)
+        given, sentence = {}, {}
+        if guard is not None:
+            loaded = _guarded(loaded, guard, instance, results / "heuristics" / "tuned.json")
+            given, sentence = {"guard": loaded.guard.to_json()}, {"guard": loaded.guard.sentence(problem)}
+        found = evidence(_verdict(loaded, instance), baseline, instance)
+        files[path.name] = json_text(read_json(path) | given | found).encode()
+        if policy != store.TEACHER:
+            files[path.with_suffix(".txt").name] = render(loaded).encode()
+        card["policies"][policy] = told | sentence | found
     card["files"] = {file: digest_bytes(content) for file, content in files.items()}
     return write(name, files, card)
 
 
-def _verdict(policy: str, path: Path, instance: Instance) -> Verdict:
+def _verdict(policy: Any, instance: Instance) -> Verdict:
     """On a network by the part of the stress that it is asked when it is trained."""
-    if policy == store.TEACHER:
-        return check_of(instance).verdict(load_teacher(path.with_suffix(".safetensors")))
-    (verdict,) = judge_whole(instance, [load_policy(path)])
-    return verdict
+    if isinstance(policy, ScoredPolicy):
+        (verdict,) = judge_whole(instance, [policy])
+        return verdict
+    return check_of(instance).verdict(policy)
+
+
+def _guarded(policy: Any, settings: GuardParams, instance: Instance, tuned: Path) -> Any:
+    """The policy with a guard; a network's bounds are from the episodes of the best tuned heuristic."""
+    if isinstance(policy, ScoredPolicy):
+        return replace(policy, guard=measured(settings, policy.compiled, instance, tuned))
+    best: Any = tuned_heuristic(instance.problem, "best", tuned)
+    policy.guard = measured(settings, best.compiled, instance, tuned)
+    return policy

@@ -263,6 +263,13 @@ class Instance(Protocol):
     def stress_share(self) -> float:
         """The share of its stress that `stressed` makes, in (0, 1]: what passes less than all is not fit to deploy."""
 
+    @property
+    def rules(self) -> Sequence[str]:
+        """The params, by name, that change the rules of the game in a way that a policy may lean on; none by default.
+
+        Who was judged by them was not judged where they do not hold, and a policy's file tells them.
+        """
+
     def stressed(self, episodes: Sequence[Episode]) -> list[Episode]:
         """Episodes made of the jobs of others for what short ones hide: long, with more load, with a backlog to clear.
 

@@ -13,7 +13,7 @@ and until the last job of a batch ends (`Instance.is_batch`): who serves short j
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -245,26 +245,41 @@ def told_safe(evidence: Mapping[str, Any]) -> bool:
     return not verdict_in(evidence).strays
 
 
-def unsafe_in_words(name: str, evidence: Mapping[str, Any]) -> str:
-    """A line for who is about to use a policy that its file tells is not safe, or was judged by less; else empty."""
-    verdict, stress = verdict_in(evidence), evidence.get("stress")
+def warnings(name: str, evidence: Mapping[str, Any], rules: Callable[[], Collection[str]] = tuple) -> list[str]:
+    """Lines for who is about to use a policy that its file tells is not safe, was judged by less, or by other rules.
+
+    Args:
+        name: what the policy is called.
+        evidence: its file.
+        rules: of the game where it is to be used (`Instance.rules`); none unless told, as on a real cluster.
+    """
+    verdict, stress = verdict_in(evidence), evidence.get("stress", {})
     if verdict.strays:
-        return f"{name} is not safe: {verdict}; do not deploy it (docs/students.md)"
+        return [f"{name} is not safe: {verdict}; do not deploy it (docs/students.md)"]
+    told = []
     if stress and "hard" not in stress:
-        return f"{name} passed an older safety check, which asked less: fit or search it anew (docs/students.md)"
-    return ""
+        told.append(f"{name} passed an older safety check, which asked less: fit or search it anew (docs/students.md)")
+    leant_on = stress.get("rules", ())
+    missing = sorted(set(leant_on) - set(rules())) if leant_on else ()
+    if missing:
+        told.append(
+            f"{name} was judged with {' and '.join(missing)}, and is safe there; without, nobody knows: fit or search "
+            "it anew by the rules that hold where it is to schedule (docs/students.md)"
+        )
+    return told
 
 
-def tell_unsafe(name: str, evidence: Mapping[str, Any]) -> None:
-    """`unsafe_in_words` on stderr."""
-    told = unsafe_in_words(name, evidence)
-    if told:
-        print(f"clearsched: warning: {told}", file=sys.stderr)
+def warn(name: str, evidence: Mapping[str, Any], rules: Callable[[], Collection[str]] = tuple) -> None:
+    """`warnings` on stderr."""
+    for line in warnings(name, evidence, rules):
+        print(f"clearsched: warning: {line}", file=sys.stderr)
 
 
-def evidence(verdict: Verdict, baseline: Policy, share: float = 1.0) -> dict[str, Any]:
-    """What a policy's file tells of it; `share`: of the stress that was run, told where it is not all of it."""
-    part = {"share": share} if share < 1 else {}
+def evidence(verdict: Verdict, baseline: Policy, instance: Instance) -> dict[str, Any]:
+    """What a policy's file tells of it; `instance`: where it was judged, by what stress and by which rules."""
+    part: dict[str, Any] = {"share": instance.stress_share} if instance.stress_share < 1 else {}
+    if instance.rules:
+        part["rules"] = list(instance.rules)
     return {
         "stress": {
             "heuristic": baseline.name,

@@ -134,7 +134,7 @@ def search(
         "heuristic": rounded(runs.value(float(costs[len(train) :].mean())), DIGITS),
     }
     most = {"most": instance.most} if instance.most else {}
-    judged = evidence(chosen.verdict, baseline, instance.stress_share)
+    judged = evidence(chosen.verdict, baseline, instance)
     found = {**most, "validation": told, **judged, "restarts": [_told(restart) for restart in restarts]}
     rows = [row for restart in restarts for row in restart.curve]
     return Found(replace(best.policy, evidence=found), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))

@@ -80,4 +80,4 @@ def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], Non
             f"{policy.where}: the guard is refused, nothing was written: with it, {verdict} (the baseline is "
             f"{baseline.name}); {ALLOWED}"
         )
-    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance.stress_share)})
+    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance)})

@@ -74,7 +74,7 @@ def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None
     verdict, *without = judge_whole(instance, [policy, replace(policy, patches=())], threads)
     if verdict.strays:
         raise RefusedError(policy, _why(f"{verdict}; {_without(*without)}", baseline))
-    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance.stress_share)})
+    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance)})
 
 
 def refuse_worse(compared: Compared, where: str) -> None:

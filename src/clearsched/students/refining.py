@@ -97,7 +97,6 @@ def _chosen(
     safety = first_safe(probes.verdict, [variants[place] for place in order], order.index(0))
     best = order[safety.place]
     policy = variants[best]
-    policy = replace(
-        policy, evidence={**policy.evidence, **evidence(safety.verdict, bench.baseline, bench.instance.stress_share)}
-    )
+    judged = evidence(safety.verdict, bench.baseline, bench.instance)
+    policy = replace(policy, evidence={**policy.evidence, **judged})
     return Refined(policy, costs.tolist(), spent, best, safety)

@@ -101,7 +101,7 @@ def give_guard(
     policy = load_policy(out_dir / "teacher.safetensors")
     policy.guard = guard
     baseline = heuristic(instance.problem, instance.problem.baseline)
-    found = evidence(check_of(instance).verdict(policy), baseline, instance.stress_share)
+    found = evidence(check_of(instance).verdict(policy), baseline, instance)
     facts: dict[str, Any] = read_json(out_dir / "teacher.json") | found
     if guard is not None:
         facts["guard"] = guard.to_json()

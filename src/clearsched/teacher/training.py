@@ -102,7 +102,7 @@ def train(
         "stopped": training.stopped or None,
         "refused": [str(verdict) for verdict in chosen.refused],
         **({"guard": guard.to_json()} if guard else {}),
-        **evidence(chosen.verdict, baseline, instance.stress_share),
+        **evidence(chosen.verdict, baseline, instance),
         "provenance": origin,
     }
     sizes = params.teacher.network.model_dump()

@@ -17,6 +17,7 @@ from clearsched.problems.dag_jobs.edge_cases import GIANT_TASKS
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
+from clearsched.problems.dag_jobs.simulator.semantics import RULES
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload, simulate
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs, streams, stress
 from clearsched.problems.dag_jobs.workloads.giants import with_giants
@@ -99,6 +100,12 @@ class DagJobsInstance:
     def stress_share(self) -> float:
         """As the workloads tell; all of it where they tell none, or where episodes come from elsewhere."""
         return 1.0 if self.drawn is None else float(self._settings.get("stress", 1.0))
+
+    @property
+    def rules(self) -> Sequence[str]:
+        """Corrections, and what `none` means; none where episodes come from elsewhere."""
+        told = {} if self.drawn is None else self._settings["semantics"]
+        return [param for name, param in RULES.items() if told.get(name)]
 
     def stressed(self, episodes: Sequence[Workload]) -> list[Workload]:
         """Giants, swarms, long streams, overload and a backlog to clear; batches that come together."""

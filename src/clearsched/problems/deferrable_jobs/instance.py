@@ -120,6 +120,11 @@ class DeferrableJobs:
         """All of it."""
         return 1.0
 
+    @property
+    def rules(self) -> Sequence[str]:
+        """There is one game."""
+        return ()
+
     def stressed(self, episodes: Sequence[Episode]) -> list[Episode]:
         """None: what an episode's own capacity cannot hold is late under every policy."""
         return []

@@ -77,3 +77,12 @@ class Semantics:
 
 PUBLISHED = Semantics()
 """The rules of the published simulator."""
+
+RULES = {
+    "help_first": "workload.help_first",
+    **{
+        name: f"workload.corrections.{name}"
+        for name in ("work_conserving", "offer_at_completion", "offer_parked", "spark_offers", "back_up_parked")
+    },
+}
+"""What changes who is asked when, and what an answer does, by the name of its param: policies learn to lean on it."""

@@ -294,6 +294,7 @@ def test_tables_lie_where_the_reference_says(followed: Path) -> None:
 OTHERWISE = {
     ("clearsched", "shipped", "make"): "writes into the package: tests/test_shipped.py",
     ("clearsched", "shipped", "judge"): "writes into the package: tests/test_shipped.py",
+    ("clearsched", "shipped", "guard"): "writes into the package: tests/test_shipped.py",
     ("clearsched", "traces", "record-tpch"): "runs Spark: tests/test_recorder.py",
     ("clearsched", "evaluation", "optimum"): "needs OR-Tools: tests/test_optimum.py",
     ("clearsched", "paper", "figure"): "needs the papers' runs: tests/test_paper.py",

@@ -438,7 +438,15 @@ def test_what_is_shipped_may_be_given_a_guard(
         assert f"## {policy}\n" in page and page.count(f"It has a guard: {guard.sentence(PROBLEM)}") == 2
     assert "The guard: when" in entry.read("weights.txt").decode()
     assert asked[0].guard.sentence(PROBLEM) in page and "1.3 times fair" in page
+    assert "\nclearsched shipped guard small --results results/small --heuristic local_srpt --margin 1" in page
     before = bytes_of(folder)
+    assert CliRunner().invoke(app, [*command, "--policy", "teacher"]).exit_code == 0
+    again = bytes_of(folder)
+    assert again["small/weights.json"] == before["small/weights.json"]
+    assert again["small/teacher.json"] != before["small/teacher.json"]
+    assert len(shipped.find("small").card["command"]) == 3 and "--policy teacher" in again["small/card.md"].decode()
+    before = again
+    assert "no policy 'tree'" in str(CliRunner().invoke(app, [*command, "--policy", "tree"]).exception)
     told = CliRunner().invoke(app, [*command, "--gauge", "largest"])
     assert "did you mean largest_s?" in str(told.exception) and bytes_of(folder) == before
 

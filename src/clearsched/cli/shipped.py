@@ -74,10 +74,11 @@ def guard(
         list[str] | None,
         typer.Option(help="A gauge to watch, once for each; without, all but those that must be named."),
     ] = None,
+    policy: Annotated[list[str] | None, typer.Option(help="A policy, once for each; without, all.")] = None,
 ) -> None:
     """Give what is shipped for a scenario a guard, and judge it with that."""
     from clearsched.evaluation.shipped_safety import judge_shipped
     from clearsched.scorers.settings import GuardParams
 
     settings = GuardParams(heuristic=heuristic, gauges=tuple(gauge or ()), margin=margin, clear=clear)
-    typer.echo(str(judge_shipped(scenario, results, settings)))
+    typer.echo(str(judge_shipped(scenario, results, settings, policy or ())))

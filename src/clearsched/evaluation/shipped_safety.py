@@ -5,10 +5,12 @@ What comes of it stands in a policy's file and on the card, where whoever takes,
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes, json_text, read_json
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
@@ -25,20 +27,21 @@ from clearsched.teacher import load_policy as load_teacher
 from clearsched.teacher.judging import check_of
 
 
-def judge_shipped(name: str, results: Path, guard: GuardParams | None = None) -> Path:
+def judge_shipped(name: str, results: Path, guard: GuardParams | None = None, policies: Collection[str] = ()) -> Path:
     """Judge the policies that are shipped for a scenario, on its streams; write what comes of it to files and card.
 
     Args:
         name: the scenario.
         results: its folder, results/<scenario>, of which trace and workloads are used, of a guard the tuned heuristics.
         guard: that each of them is given first.
+        policies: which are judged; none: all.
 
     Returns:
         The folder that was written.
 
     Raises:
-        ClearschedError: nothing is shipped for it, the results are another scenario's, or a policy does not fit the
-            problem as it is by now; an unknown heuristic or gauge.
+        ClearschedError: nothing is shipped for it, or no such policy; the results are another scenario's; a policy does
+            not fit the problem as it is by now; an unknown heuristic or gauge.
     """
     shipped = store.find(name)
     problem = find_problem(shipped.card["problem"])
@@ -47,8 +50,14 @@ def judge_shipped(name: str, results: Path, guard: GuardParams | None = None) ->
     instance = problem.open(results / "traces" / "trace.parquet", results / "traces" / "workloads.parquet")
     baseline = heuristic(problem, problem.baseline)
     files = {file: shipped.read(file) for file in shipped.card["files"]}
-    card: dict[str, Any] = dict(shipped.card) | {"policies": {}}
-    for policy, told in shipped.card["policies"].items():
+    card: dict[str, Any] = dict(shipped.card) | {"policies": dict(shipped.card["policies"])}
+    for unknown in set(policies) - set(shipped.policies):
+        raise ClearschedError(f"shipped: {name!r} has no policy {unknown!r}: {', '.join(shipped.policies)}")
+    if guard is not None:
+        earlier = [command for command in card["command"] if " shipped guard " not in command]
+        card["command"] = [*earlier, _guard_command(name, guard, policies)]
+    for policy in policies or shipped.policies:
+        told = card["policies"][policy]
         path = shipped.folder / told["files"][0]
         loaded: Any = load_teacher(path.with_suffix(".safetensors")) if policy == store.TEACHER else load_policy(path)
         given, sentence = {}, {}
@@ -70,6 +79,14 @@ def _verdict(policy: Any, instance: Instance) -> Verdict:
         (verdict,) = judge_whole(instance, [policy])
         return verdict
     return check_of(instance).verdict(policy)
+
+
+def _guard_command(name: str, guard: GuardParams, policies: Collection[str]) -> str:
+    several = {"--gauge": guard.gauges, "--policy": tuple(policies)}
+    words = [f"{option} {value}" for option, values in several.items() for value in values]
+    numbers = f"--margin {guard.margin:g} --clear {guard.clear:g}"
+    made = f"clearsched shipped guard {name} --results results/{name} --heuristic {guard.heuristic} {numbers}"
+    return " ".join([made, *words])
 
 
 def _guarded(policy: Any, settings: GuardParams, instance: Instance, tuned: Path) -> Any:

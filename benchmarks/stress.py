@@ -9,8 +9,9 @@ settings. Jobs are drawn with replacement from the training episodes, by another
 relative to fair's, mean and worst episode, how many are above 1.2 times fair, the time until a backlog is cleared next
 to fair's (worst; 0: there is none), and the longest stall: executors that wait beside a ready stage. `--only giant`:
 the kinds with that in their name; `--correction back_up_parked`: with a rule of the game corrected. `--guard
-local_srpt`: each policy of a file once more with a guard (docs/guards.md): that heuristic schedules, as tuned, where a
-job is larger than any of training. Seed 0 gives the streams that the safety check asks.
+local_srpt`: each policy of a file once more with a guard (docs/guards.md) in place of its own: that heuristic
+schedules, as tuned, where a job is larger than any of training; `none`: nobody else does. Seed 0 gives the streams that
+the safety check asks.
 """
 
 from __future__ import annotations
@@ -31,18 +32,22 @@ from clearsched.scorers.settings import GuardParams
 from clearsched.search.guard_bounds import measured
 from clearsched.teacher.policy import TeacherPolicy
 
+NONE = "none"
+"""In place of a heuristic: no guard."""
+
 
 def with_guards(policies: Mapping[str, Any], heuristics: Sequence[str], instance: Any, folder: Path) -> dict[str, Any]:
-    """The policies, and each of a file with a guard of each heuristic; its bound: the largest job of training."""
+    """The policies, and each of a file with a guard of each heuristic, or none; its bound: the largest training job."""
     found, tuned = dict(policies), folder / "heuristics" / "tuned.json"
     for name in heuristics:
-        settings = GuardParams(heuristic=name, margin=1, gauges=("largest_s",))
+        settings = GuardParams(heuristic=None if name == NONE else name, margin=1, gauges=("largest_s",))
         guard = measured(settings, tuned_heuristic(PROBLEM, "best", tuned).compiled, instance, tuned)
+        title = "no guard" if guard is None else f"{name} beside a giant"
         for other, policy in policies.items():
             if isinstance(policy, ScoredPolicy):
-                found[f"{other}, {name} beside a giant"] = replace(policy, guard=guard)
+                found[f"{other}, {title}"] = replace(policy, guard=guard)
             elif isinstance(policy, TeacherPolicy):
-                found[f"{other}, {name} beside a giant"] = TeacherPolicy(policy.network, PROBLEM, guard=guard)
+                found[f"{other}, {title}"] = TeacherPolicy(policy.network, PROBLEM, guard=guard)
     return found
 
 

@@ -279,11 +279,12 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     assert str(verdicts[1]) == "on its worst episode it takes 1.60 times the baseline's"
     assert (verdicts[2].of_limit, verdicts[2].worst, verdicts[2].end) == (1.0, 0.5, 1.0)
     assert [verdict.episodes for verdict in verdicts] == [21, 16, 21]
-    assert evidence(verdicts[2], baseline)["stress"] == {
+    whole, part = (SimpleNamespace(stress_share=share, rules=()) for share in (1.0, 0.02))
+    assert evidence(verdicts[2], baseline, whole)["stress"] == {
         "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0, "cleared": 0.0, "hard": 0.0,
         "batch_end": 1.0,
     }  # fmt: skip
-    assert evidence(verdicts[2], baseline, 0.02)["stress"]["share"] == 0.02, "less than the whole check is told"
+    assert evidence(verdicts[2], baseline, part)["stress"]["share"] == 0.02, "less than the whole check is told"
     for cost, hardest in ((1.3, False), (1.5, False), (1.6, True)):
         (verdict,) = judge(runs, [Stalling(cost, 0.0)], baseline, [2.0])  # type: ignore[list-item]
         assert (verdict.worst, verdict.hard, verdict.strays) == (0.0, cost, hardest), (

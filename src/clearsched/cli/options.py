@@ -20,6 +20,17 @@ TraceFile = Annotated[Path, typer.Option("--trace", help="Job profiles, Parquet.
 WorkloadsFile = Annotated[Path, typer.Option("--workloads", help="Episodes of all splits, Parquet.")]
 TunedFile = Annotated[Path, typer.Option("--tuned", help="Tuned heuristics, JSON.")]
 TeacherFile = Annotated[Path, typer.Option("--teacher", help="Teacher, safetensors with its JSON beside it.")]
+GuardHeuristic = Annotated[str, typer.Option("--heuristic", help="The heuristic that takes over, for example fair.")]
+GuardMargin = Annotated[
+    float, typer.Option("--margin", min=1, help="How many times the most that its own training episodes came to.")
+]
+GuardClear = Annotated[
+    float, typer.Option("--clear", min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
+]
+GuardGauges = Annotated[
+    list[str] | None,
+    typer.Option("--gauge", help="A gauge to watch, once for each; without, all but those that must be named."),
+]
 DecisionsFile = Annotated[Path, typer.Option("--decisions", help="Decision log, Parquet.")]
 _STUDENT = typer.Option("--student", help="A student's JSON file; give it once for each student.")
 StudentFiles = Annotated[list[Path], _STUDENT]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from clearsched.cli.commands import App
-from clearsched.cli.options import print_table
+from clearsched.cli.options import GuardClear, GuardGauges, GuardHeuristic, GuardMargin, print_table
 
 app = App(name="shipped", help="Policies that come with the package.", no_args_is_help=True)
 
@@ -63,17 +63,10 @@ def judge(
 def guard(
     scenario: Scenario,
     results: Annotated[Path, typer.Option(help="Folder of the scenario's results, with its tuned heuristics.")],
-    heuristic: Annotated[str, typer.Option(help="The heuristic that takes over, for example local_srpt.")],
-    margin: Annotated[
-        float, typer.Option(min=1, help="How many times the most that its own training episodes came to.")
-    ] = 1.5,
-    clear: Annotated[
-        float, typer.Option(min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
-    ] = 0.5,
-    gauge: Annotated[
-        list[str] | None,
-        typer.Option(help="A gauge to watch, once for each; without, all but those that must be named."),
-    ] = None,
+    heuristic: GuardHeuristic,
+    margin: GuardMargin = 1.5,
+    clear: GuardClear = 0.5,
+    gauge: GuardGauges = None,
     policy: Annotated[list[str] | None, typer.Option(help="A policy, once for each; without, all.")] = None,
 ) -> None:
     """Give what is shipped for a scenario a guard, and judge it with that."""

@@ -11,6 +11,10 @@ import typer
 from clearsched.cli.commands import App, output_file
 from clearsched.cli.options import (
     DecisionsFile,
+    GuardClear,
+    GuardGauges,
+    GuardHeuristic,
+    GuardMargin,
     OutFolder,
     ParamsFile,
     TeacherFile,
@@ -121,20 +125,13 @@ def patch(
 @app.command()
 def guard(
     path: Annotated[Path, typer.Argument(help="The JSON file of a student, a searched policy or a formula.")],
-    heuristic: Annotated[str, typer.Option(help="The heuristic that takes over, for example fair.")],
+    heuristic: GuardHeuristic,
     trace: TraceFile,
     workloads: WorkloadsFile,
     out: OutFolder,
-    margin: Annotated[
-        float, typer.Option(min=1, help="How many times the most that its own training episodes came to.")
-    ] = 1.5,
-    clear: Annotated[
-        float, typer.Option(min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
-    ] = 0.5,
-    gauge: Annotated[
-        list[str] | None,
-        typer.Option(help="A gauge to watch, once for each; without, all but those that must be named."),
-    ] = None,
+    margin: GuardMargin = 1.5,
+    clear: GuardClear = 0.5,
+    gauge: GuardGauges = None,
     tuned: Annotated[Path | None, typer.Option(help="Tuned heuristics, JSON; defaults without.")] = None,
 ) -> None:
     """Give a policy a guard: a heuristic takes over when more has piled up than it ever saw in training."""

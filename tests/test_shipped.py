@@ -471,6 +471,8 @@ def test_where_the_rules_that_it_was_judged_by_do_not_hold_a_line_says_so(
     assert PROBLEM.open(trace, workloads).rules == ["workload.help_first"]
     shipped_safety.judge_shipped("small", judged)
     assert "judged with" not in taken(True)
+    page = (store.FOLDER / "small/card.md").read_text()
+    assert "| by rules that are not the published ones | workload.help_first |" in page
     assert "weights was judged with workload.help_first, and is safe there; without, nobody knows" in taken(False)
 
 

@@ -34,7 +34,7 @@ from clearsched.search.evolution import Evolution
 from clearsched.search.families import FAMILIES, families_of
 from clearsched.search.inputs import Caps, inputs_of, told
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import Verdict, evidence, judge, told_safe, verdict_in, warnings
+from clearsched.search.safety import Verdict, evidence, judge, told_safe, verdict_in, warnings_of
 from clearsched.search.sampling import ground_of
 from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
@@ -343,13 +343,13 @@ def test_who_is_about_to_use_a_policy_hears_what_speaks_against_it() -> None:
     verdict = Verdict(1.0, 8, 0.5, 1.1)
     told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=0.5, rules=["b", "a"]))
     assert told["stress"]["share"] == 0.5 and told["stress"]["rules"] == ["b", "a"]
-    assert warnings("it", told, lambda: ["a", "b", "c"]) == [] == warnings("it", {})
-    assert warnings("it", told)[0].startswith("it was judged with a and b, and is safe there; without, nobody knows")
-    assert warnings("it", told, lambda: ["b"])[0].startswith("it was judged with a, and is safe there")
-    (line,) = warnings("it", {"stress": told["stress"] | {"worst": 1.5}})
+    assert warnings_of("it", told, ["a", "b", "c"]) == [] == warnings_of("it", {})
+    assert warnings_of("it", told)[0].startswith("it was judged with a and b, and is safe there; without, nobody knows")
+    assert warnings_of("it", told, ["b"])[0].startswith("it was judged with a, and is safe there")
+    (line,) = warnings_of("it", {"stress": told["stress"] | {"worst": 1.5}})
     assert line.startswith("it is not safe: on its worst episode it takes 1.50 times")
     del told["stress"]["hard"]
-    older, _ = warnings("it", told)
+    older, _ = warnings_of("it", told)
     assert older.startswith("it passed an older safety check")
 
 

@@ -446,7 +446,8 @@ def test_what_is_shipped_may_be_given_a_guard(
     assert again["small/teacher.json"] != before["small/teacher.json"]
     assert len(shipped.find("small").card["command"]) == 3 and "--policy teacher" in again["small/card.md"].decode()
     before = again
-    assert "no policy 'tree'" in str(CliRunner().invoke(app, [*command, "--policy", "tree"]).exception)
+    told = CliRunner().invoke(app, [*command, "--policy", "techer"])
+    assert "no policy 'techer': it has weights, teacher; did you mean teacher?" in str(told.exception)
     told = CliRunner().invoke(app, [*command, "--gauge", "largest"])
     assert "did you mean largest_s?" in str(told.exception) and bytes_of(folder) == before
 

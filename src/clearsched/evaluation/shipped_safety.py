@@ -51,8 +51,10 @@ def judge_shipped(name: str, results: Path, guard: GuardParams | None = None, po
     baseline = heuristic(problem, problem.baseline)
     files = {file: shipped.read(file) for file in shipped.card["files"]}
     card: dict[str, Any] = dict(shipped.card) | {"policies": dict(shipped.card["policies"])}
-    for unknown in set(policies) - set(shipped.policies):
-        raise ClearschedError(f"shipped: {name!r} has no policy {unknown!r}: {', '.join(shipped.policies)}")
+    unknown = [policy for policy in policies if policy not in shipped.policies]
+    if unknown:
+        known = f"{', '.join(shipped.policies)}{store.near(unknown[0], shipped.policies)}"
+        raise ClearschedError(f"shipped: {name!r} has no policy {unknown[0]!r}: it has {known}")
     if guard is not None:
         earlier = [command for command in card["command"] if " shipped guard " not in command]
         card["command"] = [*earlier, _guard_command(name, guard, policies)]
@@ -60,15 +62,16 @@ def judge_shipped(name: str, results: Path, guard: GuardParams | None = None, po
         told = card["policies"][policy]
         path = shipped.folder / told["files"][0]
         loaded: Any = load_teacher(path.with_suffix(".safetensors")) if policy == store.TEACHER else load_policy(path)
-        given, sentence = {}, {}
+        content = read_json(path)
         if guard is not None:
             loaded = _guarded(loaded, guard, instance, results / "heuristics" / "tuned.json")
-            given, sentence = {"guard": loaded.guard.to_json()}, {"guard": loaded.guard.sentence(problem)}
+            content["guard"] = loaded.guard.to_json()
+            told = told | {"guard": loaded.guard.sentence(problem)}
         found = evidence(_verdict(loaded, instance), baseline, instance)
-        files[path.name] = json_text(read_json(path) | given | found).encode()
+        files[path.name] = json_text(content | found).encode()
         if policy != store.TEACHER:
             files[path.with_suffix(".txt").name] = render(loaded).encode()
-        card["policies"][policy] = told | sentence | found
+        card["policies"][policy] = told | found
     card["files"] = {file: digest_bytes(content) for file, content in files.items()}
     return write(name, files, card)
 
@@ -82,6 +85,7 @@ def _verdict(policy: Any, instance: Instance) -> Verdict:
 
 
 def _guard_command(name: str, guard: GuardParams, policies: Collection[str]) -> str:
+    """What gives the guard anew, for the card."""
     several = {"--gauge": guard.gauges, "--policy": tuple(policies)}
     words = [f"{option} {value}" for option, values in several.items() for value in values]
     numbers = f"--margin {guard.margin:g} --clear {guard.clear:g}"

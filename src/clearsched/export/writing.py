@@ -11,7 +11,7 @@ from clearsched.export.kinds import FORMATS, Format
 from clearsched.export.source import Source, read_source
 from clearsched.files import check_file, check_inputs, write_bytes, write_text
 from clearsched.registry import load
-from clearsched.search.safety import warnings
+from clearsched.search.safety import warnings_of
 
 VECTORS = ".vectors.csv"
 """In place of the suffix of the file that is tested."""
@@ -41,7 +41,7 @@ def write(student: Path, format: str, out: Path | None, decisions: Path | None, 
     write_bytes(out, content)
     if entry.vectors:
         write_text(beside, told)
-    for line in warnings(source.policy.name, source.policy.evidence):
+    for line in warnings_of(source.policy.name, source.policy.evidence):
         print(line, file=sys.stderr)
     return files
 

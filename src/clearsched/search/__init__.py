@@ -25,13 +25,11 @@ def run(params: Params, family: str, trace: Path, workloads: Path, tuned: Path, 
     """
     if params.search.source == "shipped":
         from clearsched.files import read_json
-        from clearsched.problems import find_problem
         from clearsched.search.safety import warn
         from clearsched.shipped import supply
 
         supply(params, params.search.shipped, family, trace, workloads, out_dir)
-        here = find_problem(params.problem)
-        warn(family, read_json(out_dir / f"{family}.json"), lambda: here.open(trace, workloads).rules)
+        warn(family, read_json(out_dir / f"{family}.json"), params.problem, trace, workloads)
         return out_dir / f"{family}.json"
     from clearsched.search.searching import search_one
 

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from clearsched.problems import find_problem
 from clearsched.problems.policy import Policy, heuristic
 from clearsched.problems.problem import Episode, Instance
 from clearsched.problems.programs import rounded
@@ -245,7 +247,7 @@ def told_safe(evidence: Mapping[str, Any]) -> bool:
     return not verdict_in(evidence).strays
 
 
-def warnings(name: str, evidence: Mapping[str, Any], rules: Callable[[], Collection[str]] = tuple) -> list[str]:
+def warnings_of(name: str, evidence: Mapping[str, Any], rules: Collection[str] = ()) -> list[str]:
     """Lines for who is about to use a policy that its file tells is not safe, was judged by less, or by other rules.
 
     Args:
@@ -259,8 +261,7 @@ def warnings(name: str, evidence: Mapping[str, Any], rules: Callable[[], Collect
     told = []
     if stress and "hard" not in stress:
         told.append(f"{name} passed an older safety check, which asked less: fit or search it anew (docs/students.md)")
-    leant_on = stress.get("rules", ())
-    missing = sorted(set(leant_on) - set(rules())) if leant_on else ()
+    missing = sorted({*stress.get("rules", ())} - {*rules})
     if missing:
         told.append(
             f"{name} was judged with {' and '.join(missing)}, and is safe there; without, nobody knows: fit or search "
@@ -269,9 +270,11 @@ def warnings(name: str, evidence: Mapping[str, Any], rules: Callable[[], Collect
     return told
 
 
-def warn(name: str, evidence: Mapping[str, Any], rules: Callable[[], Collection[str]] = tuple) -> None:
-    """`warnings` on stderr."""
-    for line in warnings(name, evidence, rules):
+def warn(name: str, evidence: Mapping[str, Any], problem: str, trace: Path, workloads: Path) -> None:
+    """`warnings_of` on stderr, for who uses a policy on these workloads; they are opened only where that counts."""
+    leans = "rules" in evidence.get("stress", {})
+    rules = find_problem(problem).open(trace, workloads).rules if leans else ()
+    for line in warnings_of(name, evidence, rules):
         print(f"clearsched: warning: {line}", file=sys.stderr)
 
 

@@ -15,7 +15,7 @@ from clearsched.errors import ClearschedError, in_a_line
 from clearsched.files import digest_file
 from clearsched.problems.problem import Problem
 from clearsched.scorers.policy import load_policy
-from clearsched.search.safety import warnings
+from clearsched.search.safety import warnings_of
 from clearsched.serving.deciding import Decider
 from clearsched.serving.metrics import Metrics
 
@@ -115,5 +115,5 @@ class Keeper:
     def _tell(self) -> None:
         policy = self.now.policy
         self.metrics.tell_student(policy.name, policy.problem.name, self.now.digest)
-        for line in warnings(policy.name, policy.evidence):
+        for line in warnings_of(policy.name, policy.evidence):
             self._say(line)

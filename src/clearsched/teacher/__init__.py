@@ -72,11 +72,9 @@ def train(
 
         taken = give_guard(params, trace, workloads, tuned, searched, out_dir)
     if params.teacher.source == "shipped":
-        from clearsched.problems import find_problem
         from clearsched.search.safety import warn
 
-        here = find_problem(params.problem)
-        warn("the shipped teacher", taken, lambda: here.open(trace, workloads).rules)
+        warn("the shipped teacher", taken, params.problem, trace, workloads)
     return taken
 
 

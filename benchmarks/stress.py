@@ -16,6 +16,7 @@ the safety check asks.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +48,8 @@ def with_guards(policies: Mapping[str, Any], heuristics: Sequence[str], instance
             if isinstance(policy, ScoredPolicy):
                 found[f"{other}, {title}"] = replace(policy, guard=guard)
             elif isinstance(policy, TeacherPolicy):
-                found[f"{other}, {title}"] = TeacherPolicy(policy.network, PROBLEM, guard=guard)
+                found[f"{other}, {title}"] = copy.copy(policy)
+                found[f"{other}, {title}"].guard = guard
     return found
 
 

@@ -13,6 +13,8 @@ from clearsched.decisions.experts import HeuristicExpert, TeacherExpert
 from clearsched.decisions.reader import read_choices
 from clearsched.decisions.recording import collect, record
 from clearsched.decisions.writer import open_log
+from clearsched.errors import ClearschedError
+from clearsched.files import write_json
 from clearsched.problems.dag_jobs.features import FEATURES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.network.network import TeacherNetwork
@@ -21,7 +23,15 @@ from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
-from clearsched.problems.problem import NONE
+from clearsched.problems.policy import Policy
+from clearsched.problems.problem import NONE, means_help
+from clearsched.report.episode import record as record_schedules
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.policy import load_policy as load_student
+from clearsched.scorers.text import render
+from clearsched.search.searching import search as search_for
+from clearsched.search.settings import SearchParams
+from clearsched.students.patch_changes import changes_of
 from clearsched.teacher import sampling
 from clearsched.teacher.choices import candidate_of, column_of, softmax
 from clearsched.teacher.imitation import CloneParams, Cloning, Examples, demonstrate, imitation_loss
@@ -299,3 +309,92 @@ def test_the_simulator_keeps_none_from_stopping_the_cluster(instance: DagJobsIns
     lockstep = instance.lockstep(episodes)
     lockstep.advance()
     assert lockstep.observe().none_allowed.tolist() == [False, True]
+
+
+# Help first: what a policy means by none (docs/simulator.md §5)
+
+IDLER = {
+    "name": "idler",
+    "kind": "student",
+    "none": True,
+    "stage": {
+        "rules": [
+            {"if": "job_executors < 2 and stage_executors < 1", "then": 1},
+            {"if": "otherwise", "then": -1},
+        ]
+    },
+    "limit": 0.34,
+}
+"""Two executors a job at most, and one a stage: whom it leaves idle finds ready stages of its own job."""
+
+
+def idler(folder: Path, **told: object) -> ScoredPolicy:
+    path = folder / "idler.json"
+    write_json(path, IDLER | told)
+    return load_student(path)
+
+
+def completions(policy: Policy, instance: DagJobsInstance, episodes: list[Workload]) -> list[list[int]]:
+    return [outcome.completion_ms.tolist() for outcome in policy.run(instance, episodes)]
+
+
+def test_help_first_goes_with_a_policy_wherever_it_schedules(tmp_path: Path, instance: DagJobsInstance) -> None:
+    episodes = [workload(seed) for seed in range(6)]
+    network = a_network(True, eager_for_none=0.5)
+    for plain, helps in (
+        (idler(tmp_path), idler(tmp_path, help_first=True)),
+        (TeacherPolicy(network, PROBLEM), TeacherPolicy(network, PROBLEM)),
+    ):
+        if isinstance(helps, TeacherPolicy):
+            helps.help_first = True
+        meant = completions(helps, instance, episodes)
+        assert meant == completions(plain, instance, instance.helping(episodes))
+        assert meant == completions(helps, instance, instance.helping(episodes))
+        assert meant != completions(plain, instance, episodes)
+    # A heuristic has no such meaning.
+    assert completions(EXPERT, instance, episodes) == completions(EXPERT, instance, instance.helping(episodes))
+
+
+def test_help_first_counts_where_decisions_are_asked_one_by_one(tmp_path: Path, instance: DagJobsInstance) -> None:
+    """Who drives an episode of a log, a report or a patch decides it, not who is asked beside."""
+    episode, helps, plain = workload(1), idler(tmp_path, help_first=True), idler(tmp_path)
+    schedules, _ = record_schedules(instance, episode, [helps, plain], HeuristicExpert(EXPERT), 10**6)
+    expected = [completions(policy, instance, [episode])[0] for policy in (helps, plain)]
+    assert [schedule.outcome.completion_ms.tolist() for schedule in schedules] == expected
+    assert expected[0] != expected[1]
+    changes = [changes_of(before, after, instance, [episode]) for before, after in ((plain, helps), (helps, plain))]
+    assert [each.candidate + each.level for each in changes] == [0, 0], "the same scores"
+    decisions = [policy.run(instance, [episode])[0].num_decisions for policy in (helps, plain)]
+    assert decisions[0] != decisions[1] and [each.decisions for each in changes] != [changes[0].decisions] * 2
+
+
+def test_a_file_says_what_none_means(tmp_path: Path) -> None:
+    helps = idler(tmp_path, help_first=True)
+    helps.write(tmp_path / "again.json")
+    assert load_student(tmp_path / "again.json").help_first
+    assert "unless a ready stage of their own job has work for them" in render(helps)
+    plain = idler(tmp_path)
+    plain.write(tmp_path / "again.json")
+    assert "help_first" not in (tmp_path / "again.json").read_text()
+    assert "leave the executors idle" in render(plain) and "unless" not in render(plain)
+    with pytest.raises(ClearschedError, match="help_first: true or false expected"):
+        idler(tmp_path, help_first=1)
+    write_json(
+        tmp_path / "other.json", {"kind": "student", "problem": "deferrable_jobs", "start": 1, "help_first": True}
+    )
+    with pytest.raises(ClearschedError, match="help_first: no policy of deferrable_jobs can: false expected"):
+        load_student(tmp_path / "other.json")
+
+
+def test_what_a_run_makes_means_what_its_params_say(tmp_path: Path) -> None:
+    trace, workloads = tmp_path / "trace.parquet", tmp_path / "workloads.parquet"
+    write_trace(trace, TRACE)
+    sizes = {"executors": EXECUTORS, "jobs": 4, "episodes": {"train": 2, "validation": 1, "test": 1}, "stress": 0.02}
+    for help_first in (False, True):
+        params = stage_params(workload=sizes | {"help_first": help_first})
+        build(params, trace, workloads)
+        made = PROBLEM.open(trace, workloads)
+        assert made.help_first == help_first and made.rules == [] and means_help(made) == help_first
+        budget = SearchParams(families=("weights",), evaluations=4, restarts=1, episodes=2, population=4)
+        found = search_for(made, "weights", made.split("train"), made.split("validation"), EXPERT, budget, 1)
+        assert found.policy.help_first == help_first

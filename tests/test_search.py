@@ -527,7 +527,7 @@ def test_with_a_minimum_share_the_large_job_does_not_wait_for_all_small_ones() -
 
     def result(program: Program, **given: float) -> Any:
         values = {number.name: number.start for number in program.numbers} | smallest_first | given
-        policy = searching.policy_of("found", DAG_JOBS, False, program, np.array(list(values.values())))
+        policy = searching.policy_of("found", DAG_JOBS, False, False, program, np.array(list(values.values())))
         return policy.run(instance, [episode])[0]
 
     none, whole = result(StayAndMove(one_row(False))), result(MinimumShare(one_row(False)), share=1.0)

@@ -23,6 +23,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.schemas import WORKLOADS
 from clearsched.schemas import COMPARISON, LEARNING_CURVE, SEEDS, read_table, write_table
 from clearsched.scorers.guard import read_guard
+from clearsched.scorers.policy import load_policy
 from clearsched.search.safety import TOLD, Verdict
 from clearsched.shipped import making, store
 from clearsched.shipped.cards import STRESS, markdown, thinned
@@ -461,20 +462,43 @@ def test_where_the_rules_that_it_was_judged_by_do_not_hold_a_line_says_so(
     table, settings = read_table(workloads, WORKLOADS)
     params = stage_params(search={"source": "shipped", "shipped": "small"})
 
-    def taken(help_first: bool) -> str:
-        semantics = settings["semantics"] | {"help_first": help_first}
+    def taken(back_up_parked: bool) -> str:
+        semantics = settings["semantics"] | {"back_up_parked": back_up_parked}
         write_table(workloads, table, WORKLOADS, settings | {"semantics": semantics})
         search.run(params, "weights", trace, workloads, tmp_path / "no tuned heuristics", tmp_path / "out")
         return capsys.readouterr().err
 
     shipped_safety.judge_shipped("small", judged)
     assert "judged with" not in taken(True)  # who was judged by the published rules leans on nothing
-    assert PROBLEM.open(trace, workloads).rules == ["workload.help_first"]
+    assert PROBLEM.open(trace, workloads).rules == ["workload.corrections.back_up_parked"]
     shipped_safety.judge_shipped("small", judged)
     assert "judged with" not in taken(True)
     page = (store.FOLDER / "small/card.md").read_text()
-    assert "| by rules that are not the published ones | workload.help_first |" in page
-    assert "weights was judged with workload.help_first, and is safe there; without, nobody knows" in taken(False)
+    assert "| by rules that are not the published ones | workload.corrections.back_up_parked |" in page
+    told = "weights was judged with workload.corrections.back_up_parked, and is safe there; without, nobody knows"
+    assert told in taken(False)
+
+
+def test_what_is_shipped_may_be_made_to_help_first(folder: Path, judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file and the card say it, and it is judged with it."""
+    asked: list[Any] = []
+    verdict = Verdict(worst=0.9, episodes=40, hard=1.3)
+    check = SimpleNamespace(verdict=lambda policy: asked.append(policy) or verdict)
+    monkeypatch.setattr(shipped_safety, "check_of", lambda instance: check)
+    monkeypatch.setattr(shipped_safety, "load_teacher", lambda path: SimpleNamespace(help_first=False))
+    command = ["shipped", "judge", "small", "--results", str(judged), "--help-first"]
+    before = bytes_of(folder)
+    for _ in range(2):
+        assert CliRunner().invoke(app, [*command, "--policy", "teacher"]).exit_code == 0
+        entry, page = shipped.find("small"), (folder / "small/card.md").read_text()
+        assert entry.read("weights.json") == before["small/weights.json"]
+        told = json.loads(entry.read("teacher.json"))
+        assert told["help_first"] and told["stress"]["worst"] == 0.9 and asked[-1].help_first
+        assert page.count("By none of these it means: leave the executors idle, unless a ready stage of their own") == 1
+        assert page.count("clearsched shipped judge small --results results/small --help-first --policy teacher\n") == 1
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert load_policy(folder / "small/weights.json").help_first
+    assert (folder / "small/card.md").read_text().count("By none of these") == 2
 
 
 def test_what_is_shipped_is_judged_on_its_own_streams(folder: Path, judged: Path) -> None:

@@ -14,6 +14,8 @@ app = App(name="shipped", help="Policies that come with the package.", no_args_i
 
 Scenario = Annotated[str, typer.Argument(help="Name of the scenario that they were made for.")]
 
+Policies = Annotated[list[str] | None, typer.Option("--policy", help="A policy, once for each; without, all.")]
+
 
 @app.command("list")
 def list_() -> None:
@@ -52,11 +54,15 @@ def make(
 def judge(
     scenario: Scenario,
     results: Annotated[Path, typer.Option(help="Folder of the scenario's results: its trace and workloads are used.")],
+    policy: Policies = None,
+    help_first: Annotated[
+        bool, typer.Option("--help-first", help="From now on whom they leave idle helps its own job first.")
+    ] = False,
 ) -> None:
     """Judge what is shipped by the safety check as it is now; write what came of it to its files and model card."""
     from clearsched.evaluation.shipped_safety import judge_shipped
 
-    typer.echo(str(judge_shipped(scenario, results)))
+    typer.echo(str(judge_shipped(scenario, results, None, policy or (), help_first=help_first)))
 
 
 @app.command()
@@ -67,7 +73,7 @@ def guard(
     margin: GuardMargin = 1.5,
     clear: GuardClear = 0.5,
     gauge: GuardGauges = None,
-    policy: Annotated[list[str] | None, typer.Option(help="A policy, once for each; without, all.")] = None,
+    policy: Policies = None,
 ) -> None:
     """Give what is shipped for a scenario a guard, and judge it with that."""
     from clearsched.evaluation.shipped_safety import judge_shipped

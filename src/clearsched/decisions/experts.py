@@ -23,6 +23,10 @@ class Expert(Protocol):
     def name(self) -> str:
         """Its name in the log's metadata."""
 
+    @property
+    def policy(self) -> Any:
+        """Who it is, as what schedules whole episodes."""
+
     def generator(self, instance: Instance, episode: Episode) -> np.random.Generator | None:
         """The random stream of an episode, if the expert draws its choices."""
 
@@ -68,18 +72,18 @@ class TeacherExpert:
     """The teacher's network as expert."""
 
     def __init__(self, teacher: TeacherPolicy) -> None:
-        self.teacher = teacher
+        self.policy = teacher
         self.name = teacher.name
 
     def generator(self, instance: Instance, episode: Episode) -> np.random.Generator | None:
         """The episode's own stream if the teacher draws its choices."""
-        return self.teacher.generator(instance, episode) if self.teacher.mode == "sampled" else None
+        return self.policy.generator(instance, episode) if self.policy.mode == "sampled" else None
 
     def weigh(self, lockstep: Lockstep, observation: Any, generators: Sequence[np.random.Generator | None]) -> Weighed:
         """Answer all pending decisions in one pass of the network."""
-        if self.teacher.mode != "sampled":
-            return self.teacher.weigh(observation)
-        return self.teacher.weigh(observation, [generator for generator in generators if generator is not None])
+        if self.policy.mode != "sampled":
+            return self.policy.weigh(observation)
+        return self.policy.weigh(observation, [generator for generator in generators if generator is not None])
 
 
 def load_expert(problem: Problem, name: str | Path, tuned: Path | None = None, mode: str = "argmax") -> Expert:

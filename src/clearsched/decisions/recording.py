@@ -15,6 +15,7 @@ from clearsched.decisions.progress import progress_bar
 from clearsched.decisions.writer import open_log
 from clearsched.files import provenance
 from clearsched.problems import find_problem
+from clearsched.problems.policy import as_meant
 from clearsched.problems.problem import NONE, Compiled, Episode, Instance, Lockstep
 from clearsched.teacher.policy import Weighed
 from clearsched.teacher.threads import one_thread
@@ -51,7 +52,7 @@ def log(
     bar = progress_bar("decisions log", sum(episodes.values()))
     with one_thread(), open_log(out, problem, metadata) as writer, bar as advance:
         for split, count in episodes.items():
-            drawn = instance.split(split, count)
+            drawn = as_meant(expert.policy, instance, instance.split(split, count))
             for decision in record(expert, instance, drawn, split, advance=advance, ended=partial(writer.end, split)):
                 writer.add(decision)
     return episodes

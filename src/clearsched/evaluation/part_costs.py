@@ -17,7 +17,7 @@ from clearsched.decisions.parts import PARTS
 from clearsched.evaluation.comparison import difference_of
 from clearsched.evaluation.statistics import Bootstrap, Interval
 from clearsched.problems.declarations import Choice
-from clearsched.problems.policy import Policy
+from clearsched.problems.policy import Policy, as_meant
 from clearsched.problems.problem import NONE, Answers, Episode, Instance, level_of
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.teacher.choices import DIGITS
@@ -45,7 +45,7 @@ class Hybrid:
 
     def run(self, instance: Instance, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Schedule each episode; the teacher takes its best choice."""
-        lockstep = instance.lockstep(episodes, LOCKSTEP, record=record)
+        lockstep = instance.lockstep(as_meant(self.teacher, instance, episodes), LOCKSTEP, record=record)
         with one_thread():
             run_lockstep(lockstep, lambda observation: self.answers(observation, instance.most))
         return list(lockstep.results())

@@ -103,7 +103,7 @@ def program_of(policy: ScoredPolicy) -> Program:
         rank=scored[rank.name],
         none=policy.none,
         may_idle=policy.may_idle,
-        idle=rank.none,
+        idle=policy.idles,
         orders=tuple(
             Order(_told(n, p, choices, facts), _patch_tests(p, rank), ACTIONS[p.do])
             for n, p in _numbered(policy, orders)

@@ -95,7 +95,7 @@ def blocks_of(student: Any, subject: style.Subject) -> Iterator[Block]:
             )
             idles = student.none and choice.none
             rows = tuple(rank_rows(choice, scorer, bool(idles)))
-            note = f"Where no candidate scores above 0: {choice.none}."
+            note = f"Where no candidate scores above 0: {student.idles}."
             some = idles and any(rule.value <= 0 for rule in scorer.rules)
             notes = [note] * bool(some) + [patches_told(len(student.patches))] * bool(student.patches)
             yield Block(name, choice, f"{choice.question} {how}", rows, " ".join(notes))

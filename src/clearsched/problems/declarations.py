@@ -20,6 +20,7 @@ class Choice(NamedTuple):
     question: str  # "Which stage gets executors?"
     features: tuple[Feature, ...]  # a level choice reads the row of the candidate that was chosen
     none: str = ""  # rank: what "none of these" means, in words; empty where it is no answer
+    helps: str = ""  # rank: and of policies that mean "help first" by it (`means_help`); empty where none does
     unit: str = ""  # level: what is counted, "executors"
     keeps: str = ""  # rank: the feature, 0 or 1, that tells the candidate which changes nothing; empty if there is none
     kept: str = ""  # rank: what tables call choosing that one, and what it means: "name: in words"

@@ -41,6 +41,11 @@ class Policy(Protocol):
         """
 
 
+def as_meant(policy: Any, instance: Instance, episodes: Sequence[Episode]) -> Sequence[Episode]:
+    """Episodes as a policy means "none of these", for whoever lets it schedule: "help first", if its file says so."""
+    return instance.helping(episodes) if getattr(policy, "help_first", False) else episodes
+
+
 @dataclass(frozen=True)
 class CompiledPolicy:
     """A policy that runs inside the simulator's compiled loop."""

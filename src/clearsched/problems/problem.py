@@ -235,6 +235,16 @@ class Instance(Protocol):
     def none(self) -> bool:
         """Whether "none of these" is an answer to the rank choice in these episodes."""
 
+    @property
+    def help_first(self) -> bool:
+        """Whether policies that are made here mean "help first" by "none of these" (`Choice.helps`).
+
+        A problem without that meaning need have neither this nor `helping`.
+        """
+
+    def helping(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """The same episodes, for a policy that means it: whom it leaves idle helps its own first."""
+
     def simulate(self, policy: Compiled, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Run a compiled policy: an `Outcome` an episode, the same whatever other episodes are given.
 
@@ -387,6 +397,12 @@ class Problem(Protocol):
 
     def network(self, sizes: Mapping[str, Any], none: bool) -> Any:
         """A network for its decisions (`teacher.network.Network`); `none`: it scores "none of these" too."""
+
+
+def means_help(instance: Instance) -> bool:
+    """Whether policies that are made here mean "help first" by "none of these"."""
+    rank = next(choice for choice in instance.problem.choices if choice.form == "rank")
+    return bool(rank.helps) and instance.help_first
 
 
 def told_measures(problem: Problem, objective: Measure) -> list[Measure]:

@@ -167,7 +167,7 @@ class Telling:
         """What a row is called: "stage 57 (job 12)"."""
         rank = self.policy.rank
         if self.is_none(row):
-            return f"none of these ({rank.none})"
+            return f"none of these ({self.policy.idles})"
         told = f"{rank.name} {self.decision.candidate[row]}"
         return f"{told} ({self.group_name(row)})" if rank.group else told
 

@@ -25,7 +25,6 @@ from clearsched.report.explorer import Material, clauses_of, questions, schedule
 from clearsched.report.packing import pack
 from clearsched.report.rules import rules_of
 from clearsched.scorers.policy import ScoredPolicy
-from clearsched.teacher.kind import TEACHER
 
 if TYPE_CHECKING:
     from clearsched.params import Params
@@ -102,7 +101,7 @@ def _explorer(
 ) -> dict[str, Any]:
     runs = [*policies]
     if expert.name not in {policy.name for policy in policies}:
-        runs.append(expert.teacher if expert.name == TEACHER.name else expert.policy)
+        runs.append(expert.policy)
     scored = [policy for policy in runs if isinstance(policy, ScoredPolicy)]
     rank = rank_choice(problem.choices)
     episode = instance.split("test")[settings.episode]

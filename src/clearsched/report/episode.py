@@ -11,6 +11,7 @@ from clearsched.decisions.choices import Choices, Decision
 from clearsched.decisions.experts import Expert
 from clearsched.decisions.recording import collect, rows_of
 from clearsched.decisions.schema import log_features
+from clearsched.problems.policy import as_meant
 from clearsched.problems.problem import NONE, Answers, Episode, Instance
 from clearsched.teacher.threads import one_thread
 
@@ -41,7 +42,7 @@ def record(
         most: decisions that are kept of each.
     """
     count = len(policies)
-    lockstep = instance.lockstep([episode] * count, record=True)
+    lockstep = instance.lockstep([as_meant(p, instance, [episode])[0] for p in policies], record=True)
     generators = [expert.generator(instance, episode) for _ in policies]
     kept: list[list[tuple[Decision, dict[str, tuple[int, int]]]]] = [[] for _ in policies]
     asked = np.zeros(count, np.int64)

@@ -50,4 +50,4 @@ def effect_in_words(patch: Patch, choices: Sequence[Choice], facts: Facts) -> st
     if patch.do == KEEP_LOCAL:
         return f"keep local: such candidates with {choice.keeps} >= 1 come before all others"
     told = {PREFER: "prefer: such candidates come before all others", AVOID: "avoid: such candidates come last"}
-    return told.get(patch.do, f"idle: rather than take such a candidate, {choice.none}")
+    return told.get(patch.do, f"idle: rather than take such a candidate, {words.meaning(choice, facts)}")

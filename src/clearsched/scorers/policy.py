@@ -17,6 +17,7 @@ from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.declarations import Choice, level_choice, rank_choice
+from clearsched.problems.policy import as_meant
 from clearsched.problems.problem import Compiled, Episode, Instance, Problem
 from clearsched.scorers.guard import Guard, read_guard
 from clearsched.scorers.older import renewed
@@ -36,6 +37,7 @@ class ScoredPolicy:
         problem: whose choices it answers.
         scorers: by the name of the choice.
         none: whether "none of these" is an answer: its score is 0, so a candidate must have more.
+        help_first: whether whom that leaves idle helps its own first (`Choice.helps`), wherever the policy schedules.
         evidence: what the file says beside the policy: the most that a level can be, how its fit went, provenance.
         where: begins an error.
         kind: student, or searched: found by `clearsched search`.
@@ -52,6 +54,7 @@ class ScoredPolicy:
     kind: str = "student"
     patches: tuple[Patch, ...] = ()
     guard: Guard | None = None
+    help_first: bool = False
 
     mode = "argmax"
 
@@ -69,6 +72,11 @@ class ScoredPolicy:
     def level(self) -> Choice | None:
         """The choice of a level, where the problem has one."""
         return level_choice(self.problem.choices)
+
+    @property
+    def idles(self) -> str:
+        """What "none of these" means, in words."""
+        return self.rank.helps if self.help_first else self.rank.none
 
     @property
     def may_idle(self) -> bool:
@@ -91,7 +99,7 @@ class ScoredPolicy:
 
     def run(self, instance: Instance, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Schedule each episode."""
-        return instance.simulate(self.guarded, episodes, record=record)
+        return instance.simulate(self.guarded, as_meant(self, instance, episodes), record=record)
 
     def scores(self, features: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
         """float64[n]: score of each candidate, features float32[n, F]; the first best of a decision is chosen.
@@ -147,6 +155,8 @@ class ScoredPolicy:
         """Write the policy's JSON, atomically."""
         content: dict[str, Any] = {"name": self.name, "kind": self.kind, "problem": self.problem.name}
         content["none"] = self.none
+        if self.help_first:
+            content["help_first"] = True
         if self.patches:
             content["patches"] = [patch.to_json() for patch in self.patches]
         if self.guard:
@@ -209,17 +219,39 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
         raise ClearschedError(f"{path}: most: a number of at least 0 expected")
     patches = read_patches(content.get("patches", []), problem, f"{path}: patches")
     guard = read_guard(content["guard"], problem, f"{path}: guard") if "guard" in content else None
-    known = {"name", "kind", "problem", "none", "units", "patches", "guard", *scorers}
+    known = {"name", "kind", "problem", "none", "help_first", "units", "patches", "guard", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
     told = "searched" if kind == "searched" else "student"
     student = ScoredPolicy(
-        name, problem, scorers, content.get("none", False), evidence, str(path), told, patches, guard
+        name,
+        problem,
+        scorers,
+        content.get("none", False),
+        evidence,
+        str(path),
+        told,
+        patches,
+        guard,
+        read_help_first(content, problem, path),
     )
     if not isinstance(student.none, bool) or (student.none and not student.rank.none):
         raise ClearschedError(
             f"{path}: none: true or false expected, and true only where {student.rank.name!r} has such an answer"
         )
     return student
+
+
+def read_help_first(content: Mapping[str, Any], problem: Problem, where: Path) -> bool:
+    """What a policy's file says of `help_first`; no unless told.
+
+    Raises:
+        ClearschedError: it is neither true nor false, or true of a problem without that meaning.
+    """
+    told = content.get("help_first", False)
+    if not isinstance(told, bool) or (told and not rank_choice(problem.choices).helps):
+        allowed = "true or false" if rank_choice(problem.choices).helps else f"no policy of {problem.name} can: false"
+        raise ClearschedError(f"{where}: help_first: {allowed} expected")
+    return told
 
 
 def _problem(name: Any, wanted: Problem | None, path: Path) -> Problem:

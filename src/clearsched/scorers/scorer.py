@@ -20,7 +20,7 @@ LARGEST = 1e30
 
 Facts = Mapping[str, Any]
 """What a text may tell beside the scorer: `most`, the most that a level can be, and `unit`, what it is a number of;
-`none`, whether "none of these" is an answer. Each may be missing."""
+`none`, whether "none of these" is an answer; `help_first`, whether that means to help first. Each may be missing."""
 
 
 class Scoring(Protocol):
@@ -48,6 +48,10 @@ class Question(Protocol):
     @property
     def none(self) -> str:
         """What "none of these" means, in words."""
+
+    @property
+    def helps(self) -> str:
+        """And of policies that mean "help first" by it."""
 
     @property
     def unit(self) -> str:

@@ -23,7 +23,7 @@ def write_policy(policy: ScoredPolicy, folder: Path, stem: str) -> list[Path]:
 def facts_of(policy: ScoredPolicy) -> dict[str, Any]:
     """What a scorer must know of its policy to be written out: `Scorer.render`."""
     unit = policy.level.unit if policy.level else ""
-    return {"most": policy.evidence.get("most", 0), "none": policy.none, "unit": unit}
+    return {"most": policy.evidence.get("most", 0), "none": policy.none, "help_first": policy.help_first, "unit": unit}
 
 
 def render(policy: ScoredPolicy, whole: bool = False) -> str:

@@ -32,7 +32,12 @@ def heading(choice: Question, how: str, facts: Facts) -> list[str]:
 
 def idles(choice: Question, facts: Facts) -> str:
     """What "none of these" means, if it is an answer; else empty."""
-    return choice.none if choice.form == SCORE and facts.get("none") else ""
+    return meaning(choice, facts) if choice.form == SCORE and facts.get("none") else ""
+
+
+def meaning(choice: Question, facts: Facts) -> str:
+    """What "none of these" means."""
+    return choice.helps if facts.get("help_first") else choice.none
 
 
 def units(choice: Question) -> dict[str, str]:

@@ -46,6 +46,7 @@ def key_of(policy: Policy) -> bytes | None:
         return None
     told = {
         "none": policy.none,
+        "help_first": policy.help_first,
         "scorers": {name: scorer.to_json() for name, scorer in policy.scorers.items()},
         "patches": [patch.to_json() for patch in policy.patches],
         "guard": policy.guard.to_json() if policy.guard else None,

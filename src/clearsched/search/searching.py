@@ -18,7 +18,7 @@ from clearsched.files import provenance, write_text
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
 from clearsched.problems.policy import Policy, heuristic
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.problem import Episode, Instance, Problem, means_help
 from clearsched.problems.programs import Program, rounded
 from clearsched.registry import load
 from clearsched.schemas import SEARCH_CURVE, write_table
@@ -110,7 +110,7 @@ def search(
         count = long_ones(settings.episodes, train, instance.parted(train))
         settings = settings.model_copy(update={"episodes": count})
         program: Program = load(entry.program)(ground_of(instance, train, compiled.compiled))
-        policy = partial(policy_of, family, problem, instance.none)
+        policy = partial(policy_of, family, problem, instance.none, means_help(instance))
         baseline = heuristic(problem, problem.baseline)
         probes = Probes(runs, baseline, [*train, *validation, *instance.stressed(train)], [])
         common = Search(family, policy, settings, runs, train, validation, costs[: len(train)], seed, tell)
@@ -165,14 +165,16 @@ def _safe_restart(common: Search, program: Program, probes: Probes, number: int)
     return restart
 
 
-def policy_of(family: str, problem: Problem, none: bool, program: Program, values: np.ndarray) -> ScoredPolicy:
+def policy_of(
+    family: str, problem: Problem, none: bool, help_first: bool, program: Program, values: np.ndarray
+) -> ScoredPolicy:
     """The policy of a family with some numbers."""
     told = program.scorers(values)
     scorers = {
         choice.name: read_scorer(told[choice.name], names_of(choice), f"{family}: {choice.name}")
         for choice in problem.choices
     }
-    return ScoredPolicy(family, problem, scorers, none, {}, family, "searched")
+    return ScoredPolicy(family, problem, scorers, none, {}, family, "searched", help_first=help_first)
 
 
 def _told(restart: Restart) -> dict[str, Any]:

@@ -136,7 +136,7 @@ class Decider:
         return Decision(
             chosen,
             None if chosen is None else decided.request.candidates[chosen].id,
-            self.rank.none if chosen is None else None,
+            self.policy.idles if chosen is None else None,
             answer.score,
             None if chosen is None else self._rule(self.rank, decided, chosen, answer.piece),
             None if chosen is None or self.level is None else self._told_level(self.level, decided),

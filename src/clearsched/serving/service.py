@@ -116,7 +116,7 @@ def told_rules(keeper: Keeper, most_bytes: int) -> Rules:
         render(policy),
         features,
         now.most or None,
-        policy.rank.none if policy.may_idle else None,
+        policy.idles if policy.may_idle else None,
         keeper.most_candidates,
         most_bytes,
         guard,

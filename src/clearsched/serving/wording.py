@@ -64,7 +64,7 @@ class Naming(Telling):
         """For example "stage 57", "the last one (job 12)" or "none of these (leave the executors idle)"."""
         rank = self.policy.rank
         if self.is_none(row):
-            return f"none of these ({rank.none})"
+            return f"none of these ({self.policy.idles})"
         told = self.candidates[row].id or f"candidate {row}"
         return f"{told} ({self.group_name(row)})" if rank.group and self.candidates[row].group else told
 

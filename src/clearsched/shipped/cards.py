@@ -101,6 +101,8 @@ def _policy(policy: dict[str, Any], digests: dict[str, str]) -> list[str]:
         lines += ["", f"Began as a clone of {policy['cloned']['policy']}{f' ({settings})' if settings else ''}."]
     if "guard" in policy:
         lines += ["", f"It has a guard: {policy['guard']}"]
+    if "idles" in policy:
+        lines += ["", f"By none of these it means: {policy['idles']} (`help_first`)."]
     if isinstance(policy.get("validation"), dict):
         told = [
             [key, number(value)] for key, value in policy["validation"].items() if isinstance(value, int | float | str)

@@ -19,6 +19,7 @@ from clearsched.files import (
     write_text,
 )
 from clearsched.problems import find_problem
+from clearsched.problems.declarations import rank_choice
 from clearsched.problems.problem import Problem
 from clearsched.schemas import COMPARISON, SEEDS, read_table
 from clearsched.scorers.guard import read_guard
@@ -179,6 +180,8 @@ def _described(path: Path, data: dict[str, str], problem: Problem) -> dict[str, 
     told = {key: content[key] for key in ("seed", "cloned", "validation", "stress") if key in content}
     if "guard" in content:
         told["guard"] = read_guard(content["guard"], problem, f"{path}: guard").sentence(problem)
+    if content.get("help_first"):
+        told["idles"] = rank_choice(problem.choices).helps
     for several, keys in TRAINED.items():
         if content.get(several):
             told["training"] = [{key: one.get(key) for key in keys} for one in content[several]]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from clearsched.problems.policy import as_meant
 from clearsched.problems.problem import Episode
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.students.dataset import Dataset
@@ -79,6 +80,7 @@ def _with_visits(
     from clearsched.decisions.recording import record  # it brings torch
 
     instance = task.bench.instance
+    episodes = as_meant(student, instance, episodes)
     with _log(task, expert, len(episodes), path) as writer:
         ended = (lambda episode, outcome: None) if writer is None else partial(writer.end, SPLIT)
         found = []

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from clearsched.problems.policy import as_meant
 from clearsched.problems.problem import NONE, Episode, Instance
 from clearsched.schemas import PATCH_CHANGES
 from clearsched.scorers.patches import STAY_IDLE, meets
@@ -54,7 +55,7 @@ class Changes(NamedTuple):
 
 def changes_of(before: ScoredPolicy, after: ScoredPolicy, instance: Instance, episodes: Sequence[Episode]) -> Changes:
     """Run the patched policy `after`; at every decision ask also what `before` would answer there."""
-    lockstep = instance.lockstep(episodes, WIDTH)
+    lockstep = instance.lockstep(as_meant(after, instance, episodes), WIDTH)
     decisions = candidate = level = 0
     by_patch: Counter[int] = Counter()
     first: dict[int, list[Change]] = {}

@@ -107,8 +107,11 @@ def _alike(task: Task) -> list[ScoredPolicy]:
     ]
     if len(students) < 2:
         raise ClearschedError(f"{task.name}: two students or more expected, not {len(students)}: give --student twice")
-    if len({student.none for student in students}) > 1:
-        raise ClearschedError(f"{task.name}: some of the students may answer none and others not; fit them anew")
+    if len({(student.none, student.help_first) for student in students}) > 1:
+        raise ClearschedError(
+            f"{task.name}: some of the students may answer none and others not, or mean another thing by it: fit them "
+            "anew"
+        )
     level = task.level
     if level is None or len({student.rounds_up for student in students}) == 1:
         return students

@@ -17,6 +17,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
 from clearsched.registry import load as load_code
 from clearsched.scorers.guard import read_guard
+from clearsched.scorers.policy import read_help_first
 from clearsched.teacher.policy import TeacherPolicy
 
 FORMAT = 3
@@ -106,7 +107,7 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
         mode: argmax, or sampled: then every episode has its own random stream (`TeacherPolicy.generator`).
 
     Raises:
-        ClearschedError: see `load_network`; unknown mode; the guard that its JSON file has is malformed.
+        ClearschedError: see `load_network`; unknown mode; the guard or `help_first` of its JSON file is malformed.
     """
     network, description = load_network(path)
     where = Path(path).with_suffix(".json")
@@ -114,6 +115,7 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
     problem = find_problem(description["problem"])
     guard = read_guard(description["guard"], problem, f"{where}: guard") if "guard" in description else None
     policy = TeacherPolicy(network, problem, mode, seed, guard)
+    policy.help_first = read_help_first(description, problem, where)
     policy.training_seed = _seed(description, "training_seed", seed, where)
     return policy
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.policy import as_meant
 from clearsched.problems.problem import NONE, Answers, Episode, Instance, Problem
 from clearsched.scorers.guard import Guard
 from clearsched.teacher.choices import best, candidate_of, draw, row_of, softmax
@@ -45,6 +46,7 @@ class TeacherPolicy:
         settings: none that were tuned.
         guard: who schedules where more has piled up than training saw, or None. It decides in `run` alone: what the
             network itself would answer is asked of `weigh` and `levels`.
+        help_first: as of `scorers.policy.ScoredPolicy`.
     """
 
     name = TEACHER.name
@@ -65,6 +67,7 @@ class TeacherPolicy:
         self.seed = seed
         self.guard = guard
         self.training_seed = 0
+        self.help_first = False
         self.settings: Mapping[str, float] = {}
         self.network = copy.deepcopy(network).double().eval()
 
@@ -76,7 +79,7 @@ class TeacherPolicy:
         """Schedule each episode; `LOCKSTEP` of them at a time share the forward passes."""
         if not episodes:
             return []
-        lockstep = instance.lockstep(episodes, LOCKSTEP, record=record)
+        lockstep = instance.lockstep(as_meant(self, instance, episodes), LOCKSTEP, record=record)
         generators = [self.generator(instance, episode) for episode in episodes]
         watched = Watched(self.guard, self.problem, len(episodes)) if self.guard else None
 

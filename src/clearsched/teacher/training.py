@@ -14,7 +14,7 @@ import torch
 from clearsched.files import digest_json, provenance
 from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Instance
+from clearsched.problems.problem import Instance, means_help
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import evidence
@@ -101,6 +101,7 @@ def train(
         "validation": training.validation_facts(),
         "stopped": training.stopped or None,
         "refused": [str(verdict) for verdict in chosen.refused],
+        **({"help_first": True} if means_help(instance) else {}),
         **({"guard": guard.to_json()} if guard else {}),
         **evidence(chosen.verdict, baseline, instance),
         "provenance": origin,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,18 @@ class DagJobsInstance:
         """Whether learned policies may leave executors idle."""
         return self.drawn is None or bool(self._settings["semantics"]["idling"])
 
+    @property
+    def help_first(self) -> bool:
+        """As the workloads tell."""
+        return self.drawn is not None and bool(self._settings["semantics"].get("help_first"))
+
+    def helping(self, episodes: Sequence[Workload]) -> list[Workload]:
+        """The same, with `Semantics.help_first`."""
+        return [
+            each if each.semantics.help_first else replace(each, semantics=replace(each.semantics, help_first=True))
+            for each in episodes
+        ]
+
     def split(self, name: str, limit: int | None = None) -> list[Workload]:
         """The episodes of a split, or the first `limit` of them."""
         assert self.drawn is not None
@@ -103,7 +116,7 @@ class DagJobsInstance:
 
     @property
     def rules(self) -> Sequence[str]:
-        """Corrections, and what `none` means; none where episodes come from elsewhere."""
+        """Corrections; none where episodes come from elsewhere."""
         told = {} if self.drawn is None else self._settings["semantics"]
         return [param for name, param in RULES.items() if told.get(name)]
 

@@ -98,6 +98,7 @@ class DagJobs(ByName):
                 "Which stage gets executors?",
                 FEATURES,
                 none="leave the executors idle",
+                helps="leave the executors idle, unless a ready stage of their own job has work for them",
                 keeps="job_is_source",
                 kept="kept local: the freed executor stays on its job",
                 group="job",

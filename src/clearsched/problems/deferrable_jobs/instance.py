@@ -72,6 +72,15 @@ class DeferrableJobs:
         """0: there is no level choice."""
         return 0
 
+    @property
+    def help_first(self) -> bool:
+        """Nobody is left idle: jobs wait, cores are whoever's starts next."""
+        return False
+
+    def helping(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """As they are."""
+        return list(episodes)
+
     def split(self, name: str, limit: int | None = None) -> list[Episode]:
         """The episodes of a split, or the first `limit` of them.
 

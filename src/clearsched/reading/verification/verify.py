@@ -11,7 +11,7 @@ import numpy as np
 from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Choice
-from clearsched.problems.policy import heuristic
+from clearsched.problems.policy import as_meant, heuristic
 from clearsched.reading.files import SPLIT, read_log
 from clearsched.reading.reasons import valued
 from clearsched.reading.verification.box import Box, box_of, reordered, unbounded
@@ -172,7 +172,8 @@ def _waiting(policy: ScoredPolicy, logged: dict[str, Choices], bench: Bench | No
     if bench is not None:
         plain = heuristic(policy.problem, policy.problem.baseline)
         own, other = (
-            longest_wait(each, bench.instance, bench.episodes, rank) for each in (policy.compiled, plain.compiled)
+            longest_wait(each.compiled, bench.instance, as_meant(each, bench.instance, bench.episodes), rank)
+            for each in (policy, plain)
         )
         lines.append(_measured(policy, own, other, bench))
     lines.append(_proved(policy, rule))

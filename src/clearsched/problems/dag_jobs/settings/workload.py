@@ -221,8 +221,9 @@ class WorkloadParams(Section):
     )
     help_first: bool = Field(
         False,
-        description="an executor that a learned policy leaves idle first starts a task of a stage of its job that is "
-        "ready and waits, and idles only where there is none",
+        description="what policies that are made here mean by none: whom they leave idle first starts a task of a "
+        "stage of its job that is ready and waits, and idles only where there is none; their files say so, and it "
+        "holds wherever they schedule",
     )
     episodes: EpisodesParams = EpisodesParams()
     stress: float = Field(

@@ -79,10 +79,10 @@ PUBLISHED = Semantics()
 """The rules of the published simulator."""
 
 RULES = {
-    "help_first": "workload.help_first",
-    **{
-        name: f"workload.corrections.{name}"
-        for name in ("work_conserving", "offer_at_completion", "offer_parked", "spark_offers", "back_up_parked")
-    },
+    name: f"workload.corrections.{name}"
+    for name in ("work_conserving", "offer_at_completion", "offer_parked", "spark_offers", "back_up_parked")
 }
-"""What changes who is asked when, and what an answer does, by the name of its param: policies learn to lean on it."""
+"""What changes who is asked when, by the name of its param: policies learn to lean on it.
+
+`help_first` is none of these: it is what a policy means by `none`, and goes with it wherever it schedules.
+"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from clearsched.cli import app
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import shipped_safety
 from clearsched.files import digest_bytes, digest_file, write_json
-from clearsched.params import stage_values, write_stage
+from clearsched.params import read_scenarios, read_yaml, stage_values, write_stage
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.schemas import WORKLOADS
 from clearsched.schemas import COMPARISON, LEARNING_CURVE, SEEDS, read_table, write_table
@@ -27,6 +28,7 @@ from clearsched.scorers.policy import load_policy
 from clearsched.search.safety import TOLD, Verdict
 from clearsched.shipped import making, store
 from clearsched.shipped.cards import STRESS, markdown, thinned
+from clearsched.shipped.commands import laid_over, run_command, scenario_of
 from conformance.test_conformance import drawn
 from stages import stage_params
 
@@ -289,6 +291,29 @@ def test_a_teacher_that_was_shipped_is_kept_beside_a_new_search(tmp_path: Path, 
     write_json(results / "params/search.json", common | {"search": {"source": "shipped"}})
     with pytest.raises(ClearschedError, match=r"search\.source is shipped: there is nothing new to ship"):
         shipped.make("small", results)
+
+
+def test_the_command_tells_what_was_laid_over_the_scenario(tmp_path: Path) -> None:
+    """As it is typed, and typed so it gives the same params."""
+    (tmp_path / "params.yaml").write_text("seed: 3\nworkload: {executors: 7}\n")
+    (tmp_path / "scenarios").mkdir()
+    overlay = tmp_path / "scenarios/small.yaml"
+    overlay.write_text("workload: {help_first: true, jobs: 9}\n")
+    base = read_yaml(tmp_path / "params.yaml")
+    typed = {"scenarios": f"[{overlay}]", "seed": 4, "workload": {"help_first": "false", "load": "0.5"}}
+    ran = read_scenarios([base], typed, "params.yaml")["small"]
+    stages = {stage: stage_values(ran, stage) for stage in ("workloads", "search", "teacher")}
+    told = laid_over(stages, scenario_of("small", tmp_path))
+    assert told == ["seed=4", "workload='{load: 0.5, help_first: false}'"]
+    assert run_command("small", "dag_jobs", ["teacher"], told).endswith(
+        "--config scenarios='[scenarios/small.yaml]' teacher='{source: shipped}' " + " ".join(told)
+    )
+    again = dict(shlex.split(each)[0].split("=", 1) for each in told) | {"scenarios": f"[{overlay}]"}
+    assert read_scenarios([base], again, "params.yaml")["small"] == ran
+    assert laid_over(stages, ran) == [] and laid_over(stages, None) == []
+    assert scenario_of("other", tmp_path) is None and scenario_of("small", tmp_path / "scenarios") is None
+    named = scenario_of("deferrable_jobs", tmp_path)
+    assert named is not None and named.problem == "deferrable_jobs"
 
 
 def test_the_command_line(tmp_path: Path, folder: Path) -> None:

@@ -13,7 +13,7 @@ from clearsched.reading.worth import table as worth_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.text import render
 from clearsched.shipped.cards import number, safety_rows, table
-from clearsched.shipped.making import run_command
+from clearsched.shipped.commands import run_command
 from clearsched.students.kinds import STUDENTS
 
 

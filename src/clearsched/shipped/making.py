@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from clearsched.schemas import COMPARISON, SEEDS, read_table
 from clearsched.scorers.guard import read_guard
 from clearsched.shipped import store
 from clearsched.shipped.cards import markdown, thinned
+from clearsched.shipped.commands import make_commands
 
 MOST_BYTES = 1_000_000
 """Of a file: the package stays small."""
@@ -85,7 +86,7 @@ def make(name: str, results: Path) -> Path:
         "problem": problem.name,
         "version": __version__,
         "seed": params["workloads"]["seed"],
-        "command": _commands(name, problem.name, _kept(params)),
+        "command": make_commands(name, problem.name, params, _kept(params)),
         "data": {"source": params["traces"]["traces"]["source"]} | data,
         "params": {stage: digest_json(values) for stage, values in params.items()},
         "features": store.features_of(problem),
@@ -225,21 +226,6 @@ def _seeds(path: Path, policies: list[str]) -> list[dict[str, Any]]:
 def _kept(params: Mapping[str, Any]) -> list[str]:
     """The stages whose policies were taken from here, and stay what they are."""
     return [stage for stage in MADE if params.get(stage, {}).get(stage, {}).get("source") == "shipped"]
-
-
-def _commands(name: str, problem: str, kept: Sequence[str]) -> list[str]:
-    """What makes the folder anew, in two steps; `kept`: stages whose policies are taken as they are."""
-    return [run_command(name, problem, kept), f"clearsched shipped make {name} --results results/{name}"]
-
-
-def run_command(name: str, problem: str, kept: Sequence[str] = ()) -> str:
-    """What makes the results of a scenario anew."""
-    config = [f"{stage}='{{source: shipped}}'" for stage in kept]
-    if name == problem:
-        config.insert(0, f"problem={problem}")
-    elif name != "default":
-        config.insert(0, f"scenarios='[scenarios/{name}.yaml]'")
-    return " ".join(["snakemake --cores 2", *(["--config", *config] if config else [])])
 
 
 def _digest(path: Path) -> str:

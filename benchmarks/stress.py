@@ -42,7 +42,7 @@ def with_guards(policies: Mapping[str, Any], heuristics: Sequence[str], instance
     found, tuned = dict(policies), folder / "heuristics" / "tuned.json"
     for name in heuristics:
         settings = GuardParams(heuristic=None if name == NONE else name, margin=1, gauges=("largest_s",))
-        guard = measured(settings, tuned_heuristic(PROBLEM, "best", tuned).compiled, instance, tuned)
+        guard = measured(settings, tuned_heuristic(PROBLEM, "best", tuned), instance, tuned)
         title = "no guard" if guard is None else f"{name} beside a giant"
         for other, policy in policies.items():
             if isinstance(policy, ScoredPolicy):

@@ -1,13 +1,19 @@
 """Snakemake as a user types it: what runs jobs in a process of its own, what only plans in a fork of one that is warm.
 
-A plan takes three seconds, two of which are imports and telling which code a rule is made of. A server, one for each
-process that runs tests, has done that and forks for every plan, so that each has a state of its own all the same.
+A plan takes three seconds, most of which are imports and telling which code a rule is made of. A server, one for each
+process that runs tests, has done that and forks for every plan, so that each has a state of its own all the same. What
+it must import a first plan tells, which it makes in a fork as well.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import importlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,16 +70,8 @@ def _server() -> subprocess.Popen[str]:
 
 def _serve() -> None:
     """A plan for each line of JSON; its exit status is the answer."""
-    import snakemake.api
-    import snakemake.cli
-    import snakemake.dag  # noqa: F401
-
-    import clearsched.params.reference  # noqa: F401
-    from clearsched.params import defaults
-    from clearsched.workflow import code_of_rule
-
-    for rule in ("evaluation_run", "teacher_train", "students_fit_rule_list", "students_card_rule_list"):
-        code_of_rule(rule, defaults())
+    _warm()
+    gc.freeze()  # what forks share stays shared
     for line in sys.stdin:
         child = os.fork()
         if not child:
@@ -82,8 +80,34 @@ def _serve() -> None:
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _plan(asked: dict[str, Any]) -> None:
-    """In the fork: what a process of its own would do, and its end."""
+def _warm() -> None:
+    """Import what a plan imports, and read the code of its rules."""
+    import snakemake.cli  # noqa: F401
+
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(REPOSITORY / "params.yaml", folder)
+        streams = [f"{folder}/{name}" for name in ("stdout", "stderr")]
+        words = ["snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--directory", folder, "--dry-run"]
+        asked = {"words": words, "folder": folder, "environment": dict(os.environ), "streams": streams}
+        child = os.fork()
+        if not child:
+            _plan(asked, Path(folder, "modules"))
+        os.waitpid(child, 0)
+        modules = Path(folder, "modules").read_text("utf-8").split()
+        rules = set(re.findall(r"^(\w+) +\d+$", "".join(Path(stream).read_text("utf-8") for stream in streams), re.M))
+    for module in modules:
+        with contextlib.suppress(Exception):  # some are made by the plan itself
+            importlib.import_module(module)
+    from clearsched.params import defaults
+    from clearsched.workflow import code_of_rule
+
+    for rule in sorted(rules - {"all", "total"}):
+        with contextlib.suppress(Exception):  # those that only write params run none
+            code_of_rule(rule, defaults())
+
+
+def _plan(asked: dict[str, Any], told: Path | None = None) -> None:
+    """In the fork: what a process of its own would do, and its end; `told` gets the names of all modules by then."""
     from snakemake.cli import main
 
     signal.alarm(TIMEOUT_S)
@@ -101,6 +125,8 @@ def _plan(asked: dict[str, Any]) -> None:
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:
+        if told is not None:
+            told.write_text("\n".join(sys.modules), "utf-8")
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

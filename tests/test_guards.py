@@ -212,7 +212,7 @@ def in_lockstep(mine: ScoredPolicy, instance: Any, episodes: Sequence[Any]) -> l
 def test_lockstep_and_loop_agree_on_deferrable_jobs(tmp_path: Path) -> None:
     instance = DEFERRABLE.open(*drawn(DEFERRABLE, tmp_path))
     plain, episodes = policy(DEFERRABLE, {"start": {"job_cpu": -1.0}}, none=False), instance.split("train")
-    guard = measured(GuardParams(heuristic="fifo", margin=1.0), plain.compiled, instance)
+    guard = measured(GuardParams(heuristic="fifo", margin=1.0), plain, instance)
     assert guard is not None
     often = {name: Bound(bound.above / 4, bound.above / 8) for name, bound in guard.when.items()}
     mine = replace(plain, guard=replace(guard, when=often))
@@ -364,14 +364,14 @@ def test_bounds_lie_above_what_training_came_to(problem: Any, tmp_path: Path) ->
     mine = policy(problem, SCORERS[problem.name], none=False)
     names = tuple(gauge.name for gauge in problem.gauges)
     given = GuardParams(heuristic=problem.baseline, margin=1.0, clear=0.5, gauges=names)
-    plain = measured(given.model_copy(update={"gauges": ()}), mine.compiled, instance)
+    plain = measured(given.model_copy(update={"gauges": ()}), mine, instance)
     assert plain is not None and list(plain.when) == [gauge.name for gauge in problem.gauges if not gauge.by_name]
-    watched = replace(mine, guard=measured(given, mine.compiled, instance))
+    watched = replace(mine, guard=measured(given, mine, instance))
     episodes = [*instance.split("train"), *instance.split("validation")]
     seen = watched.run(instance, episodes)
     assert not any(outcome.guard.take_overs for outcome in seen)
     assert watched.guard is not None
-    alone = measured(given.model_copy(update={"gauges": (problem.gauges[-1].name,)}), mine.compiled, instance)
+    alone = measured(given.model_copy(update={"gauges": (problem.gauges[-1].name,)}), mine, instance)
     assert alone is not None
     assert alone.when == {problem.gauges[-1].name: watched.guard.when[problem.gauges[-1].name]}
     for place, gauge in enumerate(problem.gauges):

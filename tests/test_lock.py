@@ -115,7 +115,7 @@ def test_a_guard_takes_over_and_hands_back(
     """Bounds from other streams: nothing changes where nothing locks."""
     seen = DrawnInstance(instance.profiles, {"train": lock.streams(24, seed=7), "validation": lock.streams(8, seed=5)})
     listed = replace(lists[LISTED], guard=None)
-    guarded = replace(listed, guard=measured(GuardParams(heuristic="weighted_fair"), listed.compiled, seen))
+    guarded = replace(listed, guard=measured(GuardParams(heuristic="weighted_fair"), listed, seen))
     plain, found, cured = (policy.run(instance, episodes) for policy in (listed, guarded, lists[CURED]))
     assert jct_s(found)[0] < 1.07 * jct_s(cured)[0] < jct_s(plain)[0] / 15
     assert jct_s(found)[1:].tolist() == jct_s(plain)[1:].tolist()

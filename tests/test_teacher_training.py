@@ -335,7 +335,7 @@ def test_a_network_is_judged_with_its_guard(
     given = {"heuristic": "weighted_fair", "margin": 1.0, "gauges": ("largest_s",)}
     facts = teacher.train(params(guard=given), *inputs, [], tmp_path)
     instance = opened(inputs)
-    cloned = any_heuristic(PROBLEM, "capped_srpt", {"p": 0.5, "m": 2.0}).compiled
+    cloned = any_heuristic(PROBLEM, "capped_srpt", {"p": 0.5, "m": 2.0})
     expected = measured(GuardParams(**given), cloned, instance, inputs[2])
     assert expected is not None and list(expected.when) == ["largest_s"]
     assert facts["guard"] == expected.to_json()

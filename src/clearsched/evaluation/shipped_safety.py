@@ -129,7 +129,7 @@ def _helping(policy: Any, help_first: bool) -> Any:
 def _guarded(policy: Any, settings: GuardParams, instance: Instance, tuned: Path) -> Any:
     """The policy with a guard; a network's bounds are from the episodes of the best tuned heuristic."""
     if isinstance(policy, ScoredPolicy):
-        return replace(policy, guard=measured(settings, policy.compiled, instance, tuned))
+        return replace(policy, guard=measured(settings, policy, instance, tuned))
     best: Any = tuned_heuristic(instance.problem, "best", tuned)
-    policy.guard = measured(settings, best.compiled, instance, tuned)
+    policy.guard = measured(settings, best, instance, tuned)
     return policy

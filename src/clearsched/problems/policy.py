@@ -55,10 +55,11 @@ class CompiledPolicy:
     compiled: Compiled
     settings: Mapping[str, float] = field(default_factory=dict)
     mode: str = "argmax"
+    help_first: bool = False
 
     def run(self, instance: Instance, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Schedule each episode."""
-        return instance.simulate(self.compiled, episodes, record=record)
+        return instance.simulate(self.compiled, as_meant(self, instance, episodes), record=record)
 
 
 def heuristic(problem: Problem, name: str, settings: Mapping[str, float] | None = None) -> CompiledPolicy:

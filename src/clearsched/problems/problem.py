@@ -27,6 +27,7 @@ from clearsched.problems.declarations import (
     Measure,
     Published,
     Source,
+    rank_choice,
 )
 from clearsched.registry import Registry
 
@@ -401,8 +402,7 @@ class Problem(Protocol):
 
 def means_help(instance: Instance) -> bool:
     """Whether policies that are made here mean "help first" by "none of these"."""
-    rank = next(choice for choice in instance.problem.choices if choice.form == "rank")
-    return bool(rank.helps) and instance.help_first
+    return bool(rank_choice(instance.problem.choices).helps) and instance.help_first
 
 
 def told_measures(problem: Problem, objective: Measure) -> list[Measure]:

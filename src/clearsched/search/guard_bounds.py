@@ -13,8 +13,8 @@ import numpy as np
 
 from clearsched.compiled.guard import Guarded, never
 from clearsched.heuristics.tuning import read_tuned
-from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Compiled, Instance
+from clearsched.problems.policy import as_meant, heuristic
+from clearsched.problems.problem import Instance
 from clearsched.scorers.guard import Bound, Guard, check_gauges
 from clearsched.scorers.settings import GuardParams
 from clearsched.search.trials import JOINED
@@ -24,7 +24,7 @@ DIGITS = 3
 
 
 def measured(
-    settings: GuardParams, policy: Compiled, instance: Instance, tuned: Path | None = None, where: str = "guard"
+    settings: GuardParams, policy: Any, instance: Instance, tuned: Path | None = None, where: str = "guard"
 ) -> Guard | None:
     """A guard whose bounds lie a margin above the most that a policy's own episodes of training and validation came to.
 
@@ -33,7 +33,7 @@ def measured(
 
     Args:
         settings: heuristic, gauges, margin, clear.
-        policy: whose episodes are run, without a guard.
+        policy: one that runs in the loop (`policy.compiled`), whose episodes are run, without a guard.
         instance: with the training and validation episodes.
         tuned: parameters by heuristic; defaults without.
         where: the section of params that asks for it, for errors.
@@ -48,9 +48,9 @@ def measured(
     if settings.heuristic is None:
         return None
     check_gauges(problem, f"{where}.gauges", settings.gauges)
-    watching = Guarded(policy, heuristic(problem, problem.baseline).compiled, never(len(problem.gauges)))
+    watching = Guarded(policy.compiled, heuristic(problem, problem.baseline).compiled, never(len(problem.gauges)))
     single = [*instance.split("validation"), *instance.split("train")]
-    outcomes = instance.simulate(watching, [*single, *_longer(instance)])
+    outcomes = instance.simulate(watching, as_meant(policy, instance, [*single, *_longer(instance)]))
     most = np.max([outcome.guard.most for outcome in outcomes], axis=0)
     stay_s = float(np.mean([outcome.scale_s for outcome in outcomes]))
     named = settings.gauges or [gauge.name for gauge in problem.gauges if not gauge.by_name]

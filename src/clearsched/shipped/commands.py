@@ -32,7 +32,8 @@ def make_commands(name: str, problem: str, stages: Mapping[str, Mapping[str, Any
 
 def run_command(name: str, problem: str, kept: Sequence[str] = (), laid: Sequence[str] = ()) -> str:
     """What makes the results of a scenario anew; `laid`: see `laid_over`."""
-    config = [f"{stage}='{{source: shipped}}'" for stage in kept if not any(each.startswith(stage) for each in laid)]
+    sections = {each.partition("=")[0] for each in laid}
+    config = [f"{stage}='{{source: shipped}}'" for stage in kept if stage not in sections]
     if name == problem:
         config.insert(0, f"problem={problem}")
     elif name != "default":

@@ -39,7 +39,7 @@ def guarded(
         ClearschedError: an unknown heuristic, a problem without gauges, or the policy strays from the baseline with
             the guard and not without it (`search.safety`).
     """
-    guard = measured(settings, policy.compiled, instance, tuned, "students.guard")
+    guard = measured(settings, policy, instance, tuned, "students.guard")
     if guard is None:
         return policy
     tell(f"guard: {guard.sentence(instance.problem)}")

@@ -68,7 +68,7 @@ def _best_heuristic(problem: Problem, tuned: Path, name: str) -> CompiledPolicy:
 
 
 def _compiled(policy: ScoredPolicy) -> CompiledPolicy:
-    return CompiledPolicy(policy.name, "searched", policy.compiled)
+    return CompiledPolicy(policy.name, "searched", policy.compiled, help_first=policy.help_first)
 
 
 def _tuned_value(problem: Problem, measure: Measure, tuned: Path, name: str) -> float:

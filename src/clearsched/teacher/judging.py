@@ -97,7 +97,7 @@ def give_guard(
     """
     instance = find_problem(params.problem).open(trace, workloads)
     cloned = find_experts(instance, params.teacher.clone.policy, tuned, searched).cloned
-    guard = measured(params.teacher.guard, cloned.compiled, instance, tuned, "teacher.guard")
+    guard = measured(params.teacher.guard, cloned, instance, tuned, "teacher.guard")
     policy = load_policy(out_dir / "teacher.safetensors")
     policy.guard = guard
     baseline = heuristic(instance.problem, instance.problem.baseline)

@@ -78,7 +78,7 @@ def train(
     device = device_of(params.teacher.device)
     instance = problem.open(trace, workloads)
     experts = find_experts(instance, params.teacher.clone.policy, tuned, searched)
-    guard = measured(params.teacher.guard, experts.cloned.compiled, instance, tuned, "teacher.guard")
+    guard = measured(params.teacher.guard, experts.cloned, instance, tuned, "teacher.guard")
     inputs = {"trace": trace, "workloads": workloads, "tuned": tuned} | {f"searched/{p.stem}": p for p in searched}
     settings = params.teacher.model_dump(mode="json", exclude=OUTSIDE)
     origin = provenance({"seed": params.seed, "training_seed": training_seed, "teacher": settings}, inputs)

@@ -1,17 +1,18 @@
 """Whether policies lock, starve or fall behind: long streams, overload, and a backlog to clear.
 
-    python benchmarks/stress.py RESULTS POLICY... [--only WORDS] [--correction NAME] [--guard HEURISTIC...]
-        [--seed 99] [--json]
+    python benchmarks/stress.py RESULTS POLICY... [--only WORDS] [--fresh COUNT] [--correction NAME]
+        [--guard HEURISTIC...] [--seed 99] [--json]
 
 RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
 settings. Jobs are drawn with replacement from the training episodes, by another seed than when policies were made
 (`workloads/stress.py`); no test episode is touched. Told are, by kind of stress, mean JCT in s, and JCT and makespan
 relative to fair's, mean and worst episode, how many are above 1.2 times fair, the time until a backlog is cleared next
 to fair's (worst; 0: there is none), and the longest stall: executors that wait beside a ready stage. `--only giant`:
-the kinds with that in their name; `--correction back_up_parked`: with a rule of the game corrected. `--guard
-local_srpt`: each policy of a file once more with a guard (docs/guards.md) in place of its own: that heuristic
-schedules, as tuned, where a job is larger than any of training; `none`: nobody else does. Seed 0 gives the streams that
-the safety check asks.
+the kinds with that in their name; `--fresh 2000`: in place of them so many streams like the scenario's own, for how
+often somebody is far from fair where nothing is out of the ordinary; `--correction back_up_parked`: with a rule of the
+game corrected. `--guard local_srpt`: each policy of a file once more with a guard (docs/guards.md) in place of its own:
+that heuristic schedules, as tuned, where a job is larger than any of training; `none`: nobody else does. Seed 0 gives
+the streams that the safety check asks.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from next_to_fair import corrected, parser_of, policies_of, rows_of, tell
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import PROBLEM
-from clearsched.problems.dag_jobs.workloads.stress import kinds_of
+from clearsched.problems.dag_jobs.workloads.stress import Stress, kinds_of
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.settings import GuardParams
 from clearsched.search.guard_bounds import measured
@@ -54,13 +55,20 @@ def with_guards(policies: Mapping[str, Any], heuristics: Sequence[str], instance
 
 
 def measure(
-    folder: Path, names: list[str], seed: int, only: str = "", correction: str = "", guards: Sequence[str] = ()
+    folder: Path,
+    names: list[str],
+    seed: int,
+    only: str = "",
+    correction: str = "",
+    guards: Sequence[str] = (),
+    fresh: int = 0,
 ) -> list[dict[str, Any]]:
     """A row a kind of stress and policy."""
     instance = open_instance(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
     training, policies = instance.split("train"), with_guards(policies_of(names), guards, instance, folder)
     rows: list[dict[str, Any]] = []
-    for kind in kinds_of(training):
+    jobs = len(training[0].profile)
+    for kind in [Stress(f"{jobs} jobs, fresh", jobs, 1.0, 0, fresh)] if fresh else kinds_of(training):
         if only in kind.name:
             episodes = instance.stressed_by(kind, training, seed)
             episodes = corrected(episodes, correction) if correction else episodes
@@ -72,10 +80,12 @@ def main() -> None:
     """Print the rows as a Markdown table, or as JSON."""
     parser = parser_of(__doc__, seed=99)
     parser.add_argument("--only", default="")
+    parser.add_argument("--fresh", type=int, default=0)
     parser.add_argument("--correction", default="")
     parser.add_argument("--guard", nargs="*", default=(), metavar="HEURISTIC")
     options = parser.parse_args()
-    rows = measure(options.results, options.policies, options.seed, options.only, options.correction, options.guard)
+    asked = options.only, options.correction, options.guard, options.fresh
+    rows = measure(options.results, options.policies, options.seed, *asked)
     tell(rows, "stress", options.json)
 
 

@@ -58,5 +58,5 @@ class Task:
         scorers = {self.rank.name: rank}
         if self.level is not None and level is not None:
             scorers[self.level.name] = level
-        helps = means_help(self.bench.instance)
+        helps = bool(self.rank.helps) and means_help(self.bench.instance)
         return ScoredPolicy(self.name, self.problem, scorers, self.dataset.none, help_first=helps)

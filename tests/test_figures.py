@@ -172,12 +172,13 @@ def rules(*values: float) -> Any:
 def loader(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Students by name in place of those that `students.load_policy` reads from their files."""
     listed = {"stage": rules(2.0, 0.0, -1.0), "limit": rules(0.3, 0.5, 1.2)}
+    idles = "leave the executors idle"
     known = {
         "rule_list": SimpleNamespace(name="rule_list", none=False, patches=(), scorers=listed),
         "boosted_trees": SimpleNamespace(
             name="boosted_trees", none=False, patches=(), scorers={"stage": object(), "limit": rules(0.3, 0.5, 0.6)}
         ),
-        "by_hand": SimpleNamespace(name="by_hand", none=True, patches=(), scorers=listed),
+        "by_hand": SimpleNamespace(name="by_hand", none=True, idles=idles, patches=(), scorers=listed),
     }
     monkeypatch.setattr(students, "load_policy", lambda path, problem=None: known[Path(path).stem])
     return known

@@ -93,9 +93,9 @@ def blocks_of(student: Any, subject: style.Subject) -> Iterator[Block]:
             how = (
                 f"A candidate gets the score of the first row that fits; the highest is chosen, {scorer.among_equals}."
             )
-            idles = student.none and choice.none
+            idles = student.idles if student.none else ""
             rows = tuple(rank_rows(choice, scorer, bool(idles)))
-            note = f"Where no candidate scores above 0: {student.idles}."
+            note = f"Where no candidate scores above 0: {idles}."
             some = idles and any(rule.value <= 0 for rule in scorer.rules)
             notes = [note] * bool(some) + [patches_told(len(student.patches))] * bool(student.patches)
             yield Block(name, choice, f"{choice.question} {how}", rows, " ".join(notes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from clearsched.scorers.text import render
 from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
 from clearsched.students.patch_changes import changes_of
+from clearsched.students.task import Task
 from clearsched.teacher import sampling
 from clearsched.teacher.choices import candidate_of, column_of, softmax
 from clearsched.teacher.imitation import CloneParams, Cloning, Examples, demonstrate, imitation_loss
@@ -398,3 +400,6 @@ def test_what_a_run_makes_means_what_its_params_say(tmp_path: Path) -> None:
         budget = SearchParams(families=("weights",), evaluations=4, restarts=1, episodes=2, population=4)
         found = search_for(made, "weights", made.split("train"), made.split("validation"), EXPERT, budget, 1)
         assert found.policy.help_first == help_first
+        whole: Any = SimpleNamespace(none=True, instance=made)
+        student = Task("list", PROBLEM, whole, whole, None, None, 1).student(*found.policy.scorers.values())
+        assert student.help_first == help_first

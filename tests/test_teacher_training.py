@@ -72,6 +72,18 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [trace, workloads, tuned]
 
 
+def test_a_network_says_what_it_means_by_none(inputs: list[Path], trained: Path, tmp_path: Path) -> None:
+    """As the run says it that trains it; whoever reads it lets it schedule so."""
+    trace, _, tuned = inputs
+    plain = params()
+    helping = plain.model_copy(update={"workload": plain.workload.model_copy(update={"help_first": True})})
+    build(helping, trace, tmp_path / "workloads.parquet")
+    facts = teacher.train(helping, trace, tmp_path / "workloads.parquet", tuned, [], tmp_path / "out")
+    assert facts["help_first"] is True
+    assert teacher.load_policy(tmp_path / "out/teacher.safetensors").help_first
+    assert not teacher.load_policy(trained / "teacher.safetensors").help_first
+
+
 def opened(inputs: list[Path]) -> Any:
     return PROBLEM.open(*inputs[:2])
 

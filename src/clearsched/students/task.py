@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clearsched.problems.declarations import Choice, level_choice, rank_choice
-from clearsched.problems.problem import Problem, means_help
+from clearsched.problems.problem import Problem
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import Scorer
 from clearsched.students.bench import Bench
@@ -58,5 +58,5 @@ class Task:
         scorers = {self.rank.name: rank}
         if self.level is not None and level is not None:
             scorers[self.level.name] = level
-        helps = bool(self.rank.helps) and means_help(self.bench.instance)
+        helps = bool(self.rank.helps) and self.bench.instance.help_first
         return ScoredPolicy(self.name, self.problem, scorers, self.dataset.none, help_first=helps)

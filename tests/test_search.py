@@ -18,7 +18,7 @@ from clearsched.errors import ClearschedError, FeatureError
 from clearsched.evaluation.policies import load_policies, load_policy, policies_of
 from clearsched.files import read_json
 from clearsched.problems import PROBLEMS, find_problem
-from clearsched.problems.dag_jobs.families import NUMBERS, MinimumShare, StayAndMove
+from clearsched.problems.dag_jobs.families import NUMBERS, MinimumShare, Reserve, StayAndMove
 from clearsched.problems.dag_jobs.features import NUM_FEATURES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
@@ -455,10 +455,10 @@ def steps(**numbers: float) -> Mapping[str, Any]:
     return StayAndMove(one_row(True)).scorers(np.array(list(values.values())))
 
 
-def one_row(none: bool) -> Ground:
-    """Ten executors, and a decision with one candidate, all of whose features are 2."""
+def one_row(none: bool, executors: int = 10) -> Ground:
+    """A decision with one candidate, all of whose features are 2."""
     rows = np.full((1, NUM_FEATURES), 2, np.float32)
-    return Ground(DAG_JOBS, 10, none, rows, np.array([0, 1]), np.zeros(1, int), np.zeros(1, int))
+    return Ground(DAG_JOBS, executors, none, rows, np.array([0, 1]), np.zeros(1, int), np.zeros(1, int))
 
 
 def test_stay_and_move_is_what_its_numbers_say() -> None:
@@ -533,6 +533,50 @@ def test_with_a_minimum_share_the_large_job_does_not_wait_for_all_small_ones() -
     none, whole = result(StayAndMove(one_row(False))), result(MinimumShare(one_row(False)), share=1.0)
     assert none.jct_s[0] == none.makespan_s
     assert whole.jct_s[0] == heuristic("fair").run(instance, [episode])[0].jct_s[0] < none.jct_s[0] / 6
+
+
+def test_a_large_job_leaves_a_part_of_the_executors_to_decide_on() -> None:
+    """Each step but the last is there twice: with one cap more for large jobs, and as it is for the others."""
+    program = Reserve(one_row(True))
+    values = [number.start for number in program.numbers]
+    values[-3:] = np.log(3.0), 0.9, 2.0
+    plain = StayAndMove(one_row(True)).scorers(np.array(values[:-3]))
+    found = program.scorers(np.array(values))
+    reserve = {"times": 0.009, "executors_to_decide": 2.0}  # 0.9 of 10 executors if all are idle, a quarter for half
+    stays, large = plain["stage"]["steps"][0], "job_work_left_s >= 6"  # three times the typical job's 2 s
+    assert len(found["stage"]["steps"]) == 2 * len(plain["stage"]["steps"]) - 1
+    assert found["stage"]["steps"][0] == stays | {
+        "if": f"job_is_source >= 1 and {large}",
+        "below": [*stays["below"], reserve],
+    }
+    assert found["stage"]["steps"][1] == stays | {"if": "job_is_source >= 1 and job_work_left_s < 6"}
+    assert found["stage"]["steps"][-1] == plain["stage"]["steps"][-1], "who idles leaves nothing to others"
+    assert found["limit"]["steps"][-2:] == [
+        {"if": large, "of": "job_executor_share", "below": [reserve]},
+        plain["limit"]["steps"][-1],
+    ]
+    values[-1] = 0.0
+    assert program.scorers(np.array(values))["limit"]["steps"][-2]["below"] == [{"times": 0.9}]
+
+
+def test_with_a_reserve_small_jobs_do_not_wait_for_the_stage_of_a_large_one() -> None:
+    """Its stage keeps what it has until its last task has begun: 3 of 4 executors with a reserve, else all of them."""
+    drawn = Workloads(pa.table({}), {"num_executors": 4, "semantics": {}, "objective": "jct_s"})
+    instance = DagJobsInstance(compile_profiles(toy_trace([[stage(400)], [stage(1)]])), drawn)
+    arrivals, profile = [0, *range(60, 860, 100)], [0] + [1] * 8
+    episode = toy_workload(arrivals, 4, profile=profile, moving_delay_ms=1, offer_at_completion=True)
+    all_of_it = {"log_k": 3.0, "log_m": 3.0, "log_c": -2.8, "ready": 0.0}
+
+    def result(program: Program, **given: float) -> Any:
+        values = {number.name: number.start for number in program.numbers} | all_of_it | given
+        policy = searching.policy_of("found", DAG_JOBS, True, False, program, np.array(list(values.values())))
+        return policy.run(instance, [episode])[0]
+
+    none = result(StayAndMove(one_row(True, 4)))
+    some = result(Reserve(one_row(True, 4)), log_large=-1.0, part=0.7, power=1.0)
+    assert none.jct_s[1:].min() > 0.3, "they wait for its last task to begin"
+    assert (some.jct_s[1:] == 0.051).all(), "a move and a task"
+    assert none.jct_s[0] < some.jct_s[0] < none.jct_s[0] * 4 / 3, "at the end, no longer large, it takes all"
 
 
 def test_without_leave_to_idle_the_smallest_job_takes_what_is_left() -> None:

@@ -108,12 +108,14 @@ class Lineage:
     Attributes:
         program: whose numbers they are.
         evolution: makes them.
+        start: float64[numbers]: where they began.
         best: (difference to the reference, float64[numbers]) of the best candidates, the best first.
         means: float64[numbers] after each of the last generations.
     """
 
     program: Program
     evolution: Evolution
+    start: np.ndarray
     best: list[tuple[float, np.ndarray]] = field(default_factory=list)
     means: list[np.ndarray] = field(default_factory=list)
 
@@ -124,8 +126,8 @@ class Lineage:
 
     @property
     def finalists(self) -> list[np.ndarray]:
-        """Means of generations, the last one first, and the best candidates."""
-        return [*self.means[::-SPACING], *(values for _, values in self.best)]
+        """Means of generations, the last one first, the best candidates, and the start: noise may lead away from it."""
+        return [*self.means[::-SPACING], *(values for _, values in self.best), self.start]
 
 
 @dataclass
@@ -182,12 +184,12 @@ class Restart:
 
     @property
     def finalists(self) -> list[ScoredPolicy]:
-        """Means of generations, the last one first, and the best candidates."""
+        """Means of generations, the last one first, the best candidates, and the start."""
         assert self._own is not None
         return [self.search.policy(self._own.program, values) for values in self._own.finalists]
 
     def choose(self) -> None:
-        """The safe one that is best on the validation episodes, of means of generations and the best candidates."""
+        """The safe one that is best on the validation episodes, of the finalists."""
         policies = self.finalists
         cost = self.search.trials.cost(policies, self.search.validation).mean(axis=1)
         order = np.argsort(cost, kind="stable").tolist()
@@ -200,7 +202,7 @@ class Restart:
     def _lineage(self, program: Program, found: np.ndarray | None, generator: np.random.Generator) -> Lineage:
         start = program.start(generator, found)
         population = self.search.settings.population
-        return Lineage(program, Evolution(program.numbers, start, population, int(generator.integers(2**31))))
+        return Lineage(program, Evolution(program.numbers, start, population, int(generator.integers(2**31))), start)
 
     def _evolve(self, lineage: Lineage, until: float) -> None:
         """Generations until so many evaluations of the restart are spent; at least one in all."""

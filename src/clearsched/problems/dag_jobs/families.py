@@ -1,4 +1,4 @@
-"""Stay and move: the strongest readable rule known for DAG jobs, with its numbers left open; and with a minimum share.
+"""Stay and move: the strongest readable rule known for DAG jobs, its numbers left open; with a share, or a reserve.
 
 Found by this project. A freed executor stays in its job while the job holds less than one cap; else it moves to the
 smallest job that holds less than another cap and has enough work to be worth the move; else it stays where it is, or
@@ -8,6 +8,11 @@ remaining processing time discipline, Operations Research 16, 1968.
 Where a few jobs are most of the work, SRPT leaves these for last, and a backlog is cleared long after fair would have
 cleared it. A minimum share, as queues have in schedulers of data centres, ends that: who holds less than so much of an
 equal share goes before all others.
+
+Or executors are reserved for small jobs, as Hawk reserves servers for short ones (P. Delgado and others, Hawk: Hybrid
+Datacenter Scheduling, USENIX ATC 2015, §3.4): a stage of a large job keeps its executors until its last task has begun,
+and who took all that were idle makes every job that comes wait for hours. Here no servers are set aside: a large job
+takes a part of those that are to be decided on, the less the fewer there are.
 """
 
 from __future__ import annotations
@@ -71,6 +76,18 @@ the safety check allows 1.2 times (`search.safety.NEAR`).
 BEGIN = {"p": 0.4, "log_m": -0.5, "q": 0.4, "log_k": 0.6, "log_c": 1.2, "idles": 1.0, "ready": 1.4, "log_age": -8.0}
 """Where the other numbers begin with a minimum share: below it nobody needs a cap, above it some executors are best
 kept for the jobs that come (docs/alibaba.md)."""
+
+RESERVED = BEGIN | {"p": 0.2, "log_m": -0.1, "q": 0.8, "log_k": 0.35, "log_c": 2.45}
+"""Where they begin with a reserve: parts that are nearly equal, so that the largest jobs are not left for last."""
+
+RESERVE = (
+    Number("log_large", 0.25, 0.5, -3.0, 4.0),  # work left, next to a typical job's, from which a job is large
+    Number("part", 0.95, 0.05, 0.5, 1.0, 0.05),  # share of the cluster that a large job may hold if all is idle
+    Number("power", 1.5, 0.5, 0.0, 3.0, 0.25),  # by which it falls with the executors that are to be decided on
+)
+"""What a large job leaves to others."""
+
+LARGE = "job_work_left_s"
 
 UNREADY = 0.25
 """A smaller bonus for readiness is none."""
@@ -185,3 +202,37 @@ class MinimumShare(StayAndMove):
             "stage": {"steps": [first, *found["stage"]["steps"]]},
             "limit": {"steps": [due, *found["limit"]["steps"]]},
         }
+
+
+class Reserve(StayAndMove):
+    """Stay and move, where a large job leaves a part of the executors that are to be decided on to smaller ones."""
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        column = [feature.name for feature in ground.rank.features].index(LARGE)
+        self._typical_work_s = float(np.maximum(ground.rows[:, column], 1.0).mean())
+
+    @property
+    def numbers(self) -> Sequence[Number]:
+        """Three more; the others begin elsewhere."""
+        return *(each._replace(start=RESERVED.get(each.name, each.start)) for each in super().numbers), *RESERVE
+
+    def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
+        """Each step twice: for large jobs, with one cap more, and as it is."""
+        told = self._told(values)
+        large = rounded(float(np.exp(told["log_large"])) * self._typical_work_s)
+        power = round(told["power"], 2)
+        part = rounded(round(told["part"], 2) / self.executors**power)
+        reserve = {"times": part} | ({"executors_to_decide": power} if power else {})
+        *rank, last = super().scorers(values)["stage"]["steps"]
+        *level, whole = super().scorers(values)["limit"]["steps"]
+        left = {"if": f"{LARGE} >= {large:g}", "of": HELD, "below": [reserve]}
+        rank, level = ([each for step in steps for each in _twice(step, large, reserve)] for steps in (rank, level))
+        return {"stage": {"steps": [*rank, last]}, "limit": {"steps": [*level, left, whole]}}
+
+
+def _twice(step: Mapping[str, Any], large: float, reserve: Mapping[str, float]) -> tuple[dict[str, Any], ...]:
+    """The step for large jobs, with one cap more, and for the others."""
+    also = "" if step["if"] == "otherwise" else f"{step['if']} and "
+    capped = {"of": HELD, "below": [*step.get("below", ()), reserve]}
+    return {**step, "if": f"{also}{LARGE} >= {large:g}", **capped}, {**step, "if": f"{also}{LARGE} < {large:g}"}

@@ -110,6 +110,13 @@ FAMILIES = Registry(
             "clearsched.problems.dag_jobs.families:MinimumShare",
             "as stay-and-move, after every job that can use it holds its share of an equal one",
         ),
+        Family(
+            "reserve",
+            "reserve",
+            Look("#D55E00", "P"),
+            "clearsched.problems.dag_jobs.families:Reserve",
+            "as stay-and-move, but a large job leaves a part of the executors that are free to smaller ones",
+        ),
     ),
 )
 """Forms of policy of this problem's own that `clearsched search` finds the numbers of."""

@@ -395,6 +395,19 @@ def test_a_network_that_strays_is_not_run_on_what_comes_after(
     assert verdict.strays and verdict.episodes == 4
 
 
+def test_without_a_tolerance_the_last_round_of_cloning_goes_on(
+    inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has learned from all corrections, and is kept even if an earlier one has the better mean."""
+    monkeypatch.setattr(run, "is_better", lambda *_: False)  # the first is the best for ever
+    for tolerance, kept in ((None, "clone, round 1"), (10.0, "clone, round 0")):
+        given = params()
+        clone = given.teacher.clone.model_copy(update={"tolerance": tolerance})
+        given = given.model_copy(update={"teacher": given.teacher.model_copy(update={"clone": clone})})
+        facts = teacher.train(given, *inputs, [], tmp_path / str(tolerance))
+        assert facts["validation"]["teacher_is"] == kept
+
+
 def test_what_was_the_best_before_is_kept_where_the_best_strays(
     inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -119,6 +119,10 @@ class Training:
             self.bests = [*first, *later[-KEPT:], Best(copy_of(self.network), found, where)]
         return found
 
+    def keep(self, where: str) -> None:
+        """The network as it was validated last is the best so far, whatever came before it."""
+        self.bests = [Best(copy_of(self.network), self.rows[-1]["validation_objective"], where)]
+
     def validate_average(self, where: str) -> float:
         """`validate` of the mean of the weights; the network stays as it is."""
         own = copy_of(self.network)

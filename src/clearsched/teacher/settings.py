@@ -53,7 +53,7 @@ class CloneParams(Section):
         ge=0,
         le=10,
         description="cloning ends when the clone's objective is worse by no more than this share of it, on the "
-        "validation episodes; null: after all rounds",
+        "validation episodes; null: after all rounds, and the last one goes on, the most faithful, not the best",
     )
     epochs: Count = Field(4, description="passes over the decisions in each round")
     learning_rate: Rate = Field(2e-3, description="step size of Adam at the start of a round; it falls to 0")

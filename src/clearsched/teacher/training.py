@@ -158,7 +158,7 @@ def streams(seed: int, training_seed: int) -> list[np.random.Generator]:
 
 
 def run_clone(training: Training, cloning: Cloning, params: TeacherParams, watch: Watch) -> None:
-    """Clone round by round until it costs no more than `tolerance`; the best round goes on, softened.
+    """Clone round by round until it costs no more than `tolerance`; the best round, or the last of all, is softened.
 
     Each epoch is a row of the learning curve, the last one of a round with the validation objective.
     """
@@ -172,6 +172,8 @@ def run_clone(training: Training, cloning: Cloning, params: TeacherParams, watch
                 training.save()
             watch.epoch(epoch)
         training.record_validation(training.validate(f"clone, round {number}"))
+        if settings.tolerance is None:
+            training.keep(f"clone, round {number}")
         training.save()
         watch.validated()
     training.network.load_state_dict(training.best)

@@ -63,6 +63,7 @@ def test_the_industrial_base_is_the_scenario_by_the_published_rules() -> None:
     params = params_of(own("paper"), "industrial").model_dump(mode="json")
     assert (params["traces"]["source"], params["workload"]["executors"]) == ("alibaba-like", 50)
     assert params["traces"]["alibaba_like"]["jobs"] == told["traces"]["alibaba_like"]["jobs"]
+    assert told["workload"].pop("episodes") == {"train": params["workload"]["episodes"]["train"]}
     assert told["workload"]["executors"] == 50 and set(told["workload"]) == {"executors", "corrections"}
     assert not any(params["workload"]["corrections"].values())
 

@@ -110,18 +110,19 @@ class Training:
         self._checkpoints, self._cloning, self._improving = checkpoints, cloning, improving
         self._generators = generators
 
-    def validate(self, where: str) -> float:
-        """Mean objective (argmax) on the validation episodes; keeps the weights if they are the best so far."""
+    def validate(self, where: str, *, latest: bool = False) -> float:
+        """Mean objective (argmax) on the validation episodes; keeps the weights if they are the best so far.
+
+        `latest`: they are taken for it, and what came before is forgotten.
+        """
         found, _ = mean_objective(TeacherPolicy(self.network, self.problem), self.instance, self.validation)
         self.check("validation objective", found)
+        if latest:
+            self.bests = []
         if self.best_objective is None or is_better(self.instance.objective, found, self.best_objective):
             first, later = self.bests[:1], self.bests[1:]
             self.bests = [*first, *later[-KEPT:], Best(copy_of(self.network), found, where)]
         return found
-
-    def keep(self, where: str) -> None:
-        """The network as it was validated last is the best so far, whatever came before it."""
-        self.bests = [Best(copy_of(self.network), self.rows[-1]["validation_objective"], where)]
 
     def validate_average(self, where: str) -> float:
         """`validate` of the mean of the weights; the network stays as it is."""

@@ -158,7 +158,10 @@ def streams(seed: int, training_seed: int) -> list[np.random.Generator]:
 
 
 def run_clone(training: Training, cloning: Cloning, params: TeacherParams, watch: Watch) -> None:
-    """Clone round by round until it costs no more than `tolerance`; the best round, or the last of all, is softened.
+    """Clone round by round until it costs no more than `tolerance`; the best round goes on, softened.
+
+    Without a tolerance all rounds run and the last goes on: it has learned from all corrections, and where a few jobs
+    are most of the work a mean over the validation episodes does not tell the faithful from the others.
 
     Each epoch is a row of the learning curve, the last one of a round with the validation objective.
     """
@@ -171,9 +174,8 @@ def run_clone(training: Training, cloning: Cloning, params: TeacherParams, watch
             if cloning.epoch < settings.epochs:
                 training.save()
             watch.epoch(epoch)
-        training.record_validation(training.validate(f"clone, round {number}"))
-        if settings.tolerance is None:
-            training.keep(f"clone, round {number}")
+        latest = settings.tolerance is None
+        training.record_validation(training.validate(f"clone, round {number}", latest=latest))
         training.save()
         watch.validated()
     training.network.load_state_dict(training.best)

@@ -81,13 +81,14 @@ RESERVED = BEGIN | {"p": 0.2, "log_m": -0.1, "q": 0.8, "log_k": 0.35, "log_c": 2
 """Where they begin with a reserve: parts that are nearly equal, so that the largest jobs are not left for last."""
 
 RESERVE = (
-    Number("log_large", 0.25, 0.5, -3.0, 4.0),  # work left, next to a typical job's, from which a job is large
+    Number("log_large", 0.25, 0.5, -3.0, 4.0),  # work left from which a job is large, next to the sample's mean
     Number("part", 0.95, 0.05, 0.5, 1.0, 0.05),  # share of the cluster that a large job may hold if all is idle
     Number("power", 1.5, 0.5, 0.0, 3.0, 0.25),  # by which it falls with the executors that are to be decided on
 )
 """What a large job leaves to others."""
 
 LARGE = "job_work_left_s"
+"""By what a job is large. By its stage's tasks, or their length, was tried and is worse (docs/alibaba.md)."""
 
 UNREADY = 0.25
 """A smaller bonus for readiness is none."""
@@ -100,6 +101,10 @@ class StayAndMove:
     """See `problems.programs.Program`."""
 
     first: Program | None = None
+    begin: Mapping[str, float] = {}
+    """Where numbers begin, by name, if not as `NUMBERS` say."""
+    further: tuple[Number, ...] = ()
+    """Numbers beside `NUMBERS`."""
 
     def __init__(self, ground: Ground) -> None:
         self.executors, self.none = ground.most, ground.none
@@ -112,7 +117,8 @@ class StayAndMove:
     @property
     def numbers(self) -> Sequence[Number]:
         """Without leave to idle, the smallest job takes what is left."""
-        return tuple(number for number in NUMBERS if self.none or number.name != "idles")
+        own = (number for number in NUMBERS if self.none or number.name != "idles")
+        return *(number._replace(start=self.begin.get(number.name, number.start)) for number in own), *self.further
 
     def start(self, generator: np.random.Generator, found: np.ndarray | None) -> np.ndarray:
         """Known caps, the middle of what measured well; restarts differ by their powers, and by all that they draw."""
@@ -187,10 +193,7 @@ def _share(log_times: float, power: float) -> dict[str, float]:
 class MinimumShare(StayAndMove):
     """Stay and move, after every job that has a stage to start holds its minimum share; the smallest gets it first."""
 
-    @property
-    def numbers(self) -> Sequence[Number]:
-        """One more; the others begin elsewhere."""
-        return *(each._replace(start=BEGIN.get(each.name, each.start)) for each in super().numbers), SHARE
+    begin, further = BEGIN, (SHARE,)
 
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
         """One step more, before the others."""
@@ -207,28 +210,25 @@ class MinimumShare(StayAndMove):
 class Reserve(StayAndMove):
     """Stay and move, where a large job leaves a part of the executors that are to be decided on to smaller ones."""
 
+    begin, further = RESERVED, RESERVE
+
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         column = [feature.name for feature in ground.rank.features].index(LARGE)
-        self._typical_work_s = float(np.maximum(ground.rows[:, column], 1.0).mean())
-
-    @property
-    def numbers(self) -> Sequence[Number]:
-        """Three more; the others begin elsewhere."""
-        return *(each._replace(start=RESERVED.get(each.name, each.start)) for each in super().numbers), *RESERVE
+        self._mean_work_s = max(float(ground.rows[:, column].mean(dtype=np.float64)), 1.0)
 
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
-        """Each step twice: for large jobs, with one cap more, and as it is."""
-        told = self._told(values)
-        large = rounded(float(np.exp(told["log_large"])) * self._typical_work_s)
+        """Each step but the last twice: with one cap more for large jobs, and as it is for the others."""
+        found, told = super().scorers(values), self._told(values)
+        large = rounded(float(np.exp(told["log_large"])) * self._mean_work_s)
         power = round(told["power"], 2)
         part = rounded(round(told["part"], 2) / self.executors**power)
         reserve = {"times": part} | ({"executors_to_decide": power} if power else {})
-        *rank, last = super().scorers(values)["stage"]["steps"]
-        *level, whole = super().scorers(values)["limit"]["steps"]
-        left = {"if": f"{LARGE} >= {large:g}", "of": HELD, "below": [reserve]}
+        *rank, last = found["stage"]["steps"]
+        *level, whole = found["limit"]["steps"]
         rank, level = ([each for step in steps for each in _twice(step, large, reserve)] for steps in (rank, level))
-        return {"stage": {"steps": [*rank, last]}, "limit": {"steps": [*level, left, whole]}}
+        capped = {"if": f"{LARGE} >= {large:g}", "of": HELD, "below": [reserve]}
+        return {"stage": {"steps": [*rank, last]}, "limit": {"steps": [*level, capped, whole]}}
 
 
 def _twice(step: Mapping[str, Any], large: float, reserve: Mapping[str, float]) -> tuple[dict[str, Any], ...]:

@@ -21,7 +21,7 @@ from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
-from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload
+from clearsched.problems.dag_jobs.simulator.simulate import SPARE_ROWS, EpisodeResult, Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.simulator.state import NONE
 from clearsched.problems.problem import Answers
 from toys import micro_trace, stage, toy_trace, toy_workload
@@ -152,6 +152,20 @@ def test_embedded_trace_in_slots_sees_and_does_what_each_does_alone(spark: Profi
         assert_same_result(expected, result)
         for one_view, other in zip(views, seen[number], strict=True):
             assert_same(one_view, other)
+
+
+def test_logs_grow_with_what_fails(toys: Profiles) -> None:
+    """Most tasks fail and are begun anew, far more often than an episode's first logs have rows."""
+    rules = {"failures_per_hour": 200_000.0, "recovery_ms": 1}
+    episodes = [toy_workload([0, 0], 2, profile=[2, 2], moving_delay_ms=0, seed=seed, **rules) for seed in range(2)]
+    lockstep = Lockstep(toys, episodes, record_tasks=True, record_decisions=True)
+    fair = heuristic("fair").compiled
+    while lockstep.advance():
+        lockstep.answer(lockstep.ask(fair), by_heuristic=True)
+    for episode, found in zip(episodes, lockstep.results(), strict=True):
+        expected = simulate(toys, episode, fair, record_tasks=True, record_decisions=True)
+        assert len(found.tasks) > 2 * (2 * 21 + SPARE_ROWS), "no row that the first log has no room for"
+        assert np.array_equal(found.tasks, expected.tasks) and np.array_equal(found.decisions, expected.decisions)
 
 
 def test_finished_ones_drop_out(toys: Profiles) -> None:

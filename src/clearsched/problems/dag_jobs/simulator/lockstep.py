@@ -30,6 +30,7 @@ from clearsched.problems.dag_jobs.simulator.simulate import (
     job_time_ms,
     result_of,
     start,
+    with_room,
 )
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 from clearsched.problems.problem import Answers
@@ -238,6 +239,7 @@ class Lockstep:
         """Run those that were answered or started, also those that start in the place of others meanwhile."""
         while len(self._to_run):
             running, self._to_run = self._to_run, np.empty(0, np.int64)
+            self._make_room(running)
             _advance(
                 self._arena, self._states[0], running, self._num_candidates, self._room,
                 self._time_ms, self._reward, self._clock_ms, self.reward,
@@ -266,6 +268,14 @@ class Lockstep:
         """Nodes, jobs, candidates and edges of the decisions that wait."""
         needed: list[int] = self._room[self.pending].sum(axis=0).tolist()
         return needed
+
+    def _make_room(self, running: np.ndarray) -> None:
+        """Longer logs for simulations whose logs are half full."""
+        for k in running.tolist() if any(self._logs.values()) else ():
+            state = self._states[k]
+            self._states[k] = with_room(state)
+            if self._states[k] is not state:
+                arena.put(self._arena, k, self._states[k], state)
 
     def _start(self, k: int, workload: Workload) -> None:
         """Put a new episode in the place of simulation k; the next `advance` runs it."""

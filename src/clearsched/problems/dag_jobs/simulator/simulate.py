@@ -26,6 +26,9 @@ JCT, JCT_P95, SLOWDOWN, MAKESPAN = "jct_s", "jct_p95_s", "slowdown", "makespan_s
 
 TAIL = 0.95
 
+SPARE_ROWS = 64
+"""Rows of an episode's logs beyond those that it needs where nothing fails and nobody idles."""
+
 CHUNK = 4096
 """Times that `cost_to_go` treats at once: bounds memory."""
 
@@ -281,7 +284,8 @@ def start(
     task_rows = decision_rows = 0
     if record_tasks or record_decisions:
         starts = int(profiles.num_tasks[profile].sum()) * (2 if workload.semantics.has_faults else 1)
-        task_rows, decision_rows = starts * record_tasks, (2 * starts + 64) * record_decisions
+        task_rows = (starts + SPARE_ROWS) * record_tasks
+        decision_rows = (2 * starts + SPARE_ROWS) * record_decisions
     return _begin(profiles, workload, task_rows, decision_rows)
 
 

@@ -25,7 +25,7 @@ from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import NONE, means_help
+from clearsched.problems.problem import NONE, as_made, means_help
 from clearsched.report.episode import record as record_schedules
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.policy import load_policy as load_student
@@ -397,6 +397,10 @@ def test_what_a_run_makes_means_what_its_params_say(tmp_path: Path) -> None:
         build(params, trace, workloads)
         made = PROBLEM.open(trace, workloads)
         assert made.help_first == help_first and made.rules == [] and means_help(made) == help_first
+        # The episodes are the same: a policy whose file says nothing idles there as elsewhere.
+        drawn = made.split("train")
+        assert not any(each.semantics.help_first for each in drawn)
+        assert [each.semantics.help_first for each in as_made(made, drawn)] == [help_first] * len(drawn)
         budget = SearchParams(families=("weights",), evaluations=4, restarts=1, episodes=2, population=4)
         found = search_for(made, "weights", made.split("train"), made.split("validation"), EXPERT, budget, 1)
         assert found.policy.help_first == help_first

@@ -405,6 +405,11 @@ def means_help(instance: Instance) -> bool:
     return bool(rank_choice(instance.problem.choices).helps) and instance.help_first
 
 
+def as_made(instance: Instance, episodes: Sequence[Episode]) -> list[Episode]:
+    """Episodes for policies in the making, which mean by "none of these" what `means_help` says."""
+    return instance.helping(episodes) if means_help(instance) else list(episodes)
+
+
 def told_measures(problem: Problem, objective: Measure) -> list[Measure]:
     """The measures that a comparison has rows of: the objective first, those compared, those told beside it."""
     others = [measure for measure in problem.measures if measure != objective]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Answers, Compiled, Episode, Instance
+from clearsched.problems.problem import Answers, Compiled, Episode, Instance, as_made
 from clearsched.problems.programs import Ground
 
 SAMPLED = 4
@@ -26,7 +26,7 @@ def ground_of(instance: Instance, episodes: Sequence[Episode], heuristic: Compil
     rows: list[np.ndarray] = []
     counts: list[np.ndarray] = []
     answered: list[Answers] = []
-    lockstep = instance.lockstep(episodes[:SAMPLED])
+    lockstep = instance.lockstep(as_made(instance, episodes[:SAMPLED]))
     seen = 0
     while seen < MOST_ROWS and lockstep.advance():
         observation = lockstep.observe()

@@ -114,8 +114,8 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
     seed = _seed(description, "seed", 0, where)
     problem = find_problem(description["problem"])
     guard = read_guard(description["guard"], problem, f"{where}: guard") if "guard" in description else None
-    policy = TeacherPolicy(network, problem, mode, seed, guard)
-    policy.help_first = read_help_first(description, problem, where)
+    helps = read_help_first(description, problem, where)
+    policy = TeacherPolicy(network, problem, mode, seed, guard, help_first=helps)
     policy.training_seed = _seed(description, "training_seed", seed, where)
     return policy
 

@@ -19,7 +19,7 @@ import numpy as np
 from clearsched.files import read_json, write_json
 from clearsched.problems import find_problem
 from clearsched.problems.policy import Policy, heuristic
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.problem import Episode, Instance, means_help
 from clearsched.scorers.guard import Guard
 from clearsched.search.guard_bounds import measured
 from clearsched.search.probing import sample
@@ -112,4 +112,4 @@ def give_guard(
 def _policy(training: Training, candidate: Best, guard: Guard | None) -> TeacherPolicy:
     network = copy.deepcopy(training.network)
     network.load_state_dict(candidate.weights)
-    return TeacherPolicy(network.cpu(), training.problem, guard=guard)
+    return TeacherPolicy(network.cpu(), training.problem, guard=guard, help_first=means_help(training.instance))

@@ -53,7 +53,14 @@ class TeacherPolicy:
     kind = "teacher"
 
     def __init__(
-        self, network: Any, problem: Problem, mode: str = "argmax", seed: int = 0, guard: Guard | None = None
+        self,
+        network: Any,
+        problem: Problem,
+        mode: str = "argmax",
+        seed: int = 0,
+        guard: Guard | None = None,
+        *,
+        help_first: bool = False,
     ) -> None:
         """Take a copy of `network` (`problems.networks.Network`), in double precision (see `choices.DIGITS`).
 
@@ -67,7 +74,7 @@ class TeacherPolicy:
         self.seed = seed
         self.guard = guard
         self.training_seed = 0
-        self.help_first = False
+        self.help_first = help_first
         self.settings: Mapping[str, float] = {}
         self.network = copy.deepcopy(network).double().eval()
 

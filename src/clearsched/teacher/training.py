@@ -14,7 +14,7 @@ import torch
 from clearsched.files import digest_json, provenance
 from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Instance, means_help
+from clearsched.problems.problem import Instance, as_made, means_help
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import evidence
@@ -130,8 +130,8 @@ def run(
     """Both phases of training, with a progress bar on stderr; on from the checkpoint if there is one."""
     weights, cloning, improving = streams(params.seed, training_seed)
     network = new_network(instance, params.teacher, weights).to(device or torch.device("cpu"))
-    training = Training(instance, instance.split("validation"), network, experts)
-    episodes = instance.split("train")
+    episodes, validation = (as_made(instance, instance.split(split)) for split in ("train", "validation"))
+    training = Training(instance, validation, network, experts)
     clone = Cloning(network, instance, episodes, experts.cloned.compiled, params.teacher.clone, cloning)
     improve = Improving(
         network, instance, episodes, params.teacher.improve, improving, training.scale_s, experts.cloned.compiled

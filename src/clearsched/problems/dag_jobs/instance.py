@@ -72,10 +72,7 @@ class DagJobsInstance:
 
     def helping(self, episodes: Sequence[Workload]) -> list[Workload]:
         """The same, with `Semantics.help_first`."""
-        return [
-            each if each.semantics.help_first else replace(each, semantics=replace(each.semantics, help_first=True))
-            for each in episodes
-        ]
+        return [replace(each, semantics=replace(each.semantics, help_first=True)) for each in episodes]
 
     def split(self, name: str, limit: int | None = None) -> list[Workload]:
         """The episodes of a split, or the first `limit` of them."""

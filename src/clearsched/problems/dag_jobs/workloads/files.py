@@ -60,7 +60,9 @@ class Workloads:
             raise too_few_episodes(self.path, name, limit or 1, count)
         bounds = np.searchsorted(episode, np.arange((limit or count) + 1))
         gaps_ms = self._gaps_ms(name, count)
-        semantics = Semantics(**self.settings["semantics"] | self.settings.get("outages", {}).get(name, {}))
+        told = self.settings["semantics"] | self.settings.get("outages", {}).get(name, {})
+        # No rule of the episodes: what policies that are made on them mean by none, which goes with those alone.
+        semantics = Semantics(**told | {"help_first": False})
         return [
             Workload(
                 profile[a:b].astype(np.int64),

@@ -9,8 +9,9 @@ comma := ,
 SCENARIO = $(shell $(VENV)/bin/clearsched params scenario)
 RESULTS = results/$(SCENARIO)
 PIP_INSTALL = pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
-# Two test processes at once; the tests of one file stay together, since they share what they computed.
-PYTEST_ARGS ?= -n 2 --dist loadfile
+# Two test processes at once; the tests of one file stay together, since they share what they computed. Files come in
+# the order of tests/conftest.py: by their number of tests those that run whole workflows, a few tests each, came last.
+PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 # Snakemake frees the folder when it ends, however it ends, but not when it is killed outright.
 LOCKED = if ls .snakemake/locks/* >/dev/null 2>&1; then \

@@ -17,6 +17,12 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that run whole workflows first: begun last, one of them runs on alone while the other process idles."""
+    long = {item.path for item in items if item.get_closest_marker("workflow")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of reference material beside the repository; without it the test is skipped."""

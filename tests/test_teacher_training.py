@@ -34,8 +34,8 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.settings import GuardParams
 from clearsched.search import safety
 from clearsched.search.guard_bounds import measured
-from clearsched.search.safety import Verdict
-from clearsched.teacher import baselines, judging, policy_gradient, resuming, run, sampling, training
+from clearsched.search.safety import Check, Verdict
+from clearsched.teacher import baselines, imitation, judging, policy_gradient, resuming, run, sampling, training
 from clearsched.teacher.devices import moved
 from clearsched.teacher.experts import find_experts
 from clearsched.teacher.imitation import Cloning
@@ -133,7 +133,9 @@ def test_a_training_goes_on_where_it_was_killed(
     steps = []
     epoch = training.run_clone.__globals__["Cloning"].run_round
     monkeypatch.setattr(
-        training.run_clone.__globals__["Cloning"], "run_round", lambda self: steps.append(self.number) or epoch(self)
+        training.run_clone.__globals__["Cloning"],
+        "run_round",
+        lambda self, *told: steps.append(self.number) or epoch(self, *told),
     )
     monkeypatch.setattr(run.time, "process_time", lambda: 1e6)  # of another process: its clock stands elsewhere
     teacher.train(params(), *inputs, [], tmp_path, times=tmp_path / "apart" / "times.parquet")
@@ -406,6 +408,57 @@ def test_without_a_tolerance_the_last_round_of_cloning_goes_on(
         given = given.model_copy(update={"teacher": given.teacher.model_copy(update={"clone": clone})})
         facts = teacher.train(given, *inputs, [], tmp_path / str(tolerance))
         assert facts["validation"]["teacher_is"] == kept
+
+
+def with_safety_rounds(rounds: int) -> Any:
+    given = params()
+    clone = given.teacher.clone.model_copy(update={"tolerance": 10.0, "safety_rounds": rounds})
+    return given.model_copy(update={"teacher": given.teacher.model_copy(update={"clone": clone})})
+
+
+def test_a_clone_is_corrected_where_it_strays(
+    inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Round by round until it strays nowhere, by the episodes that told; the last round goes on, killed or not."""
+    drawn = iter([[1], [4, 0], []])
+    monkeypatch.setattr(judging.Asked, "strayed", lambda self, network: next(drawn))
+    seen = []
+    demonstrate = imitation.demonstrate
+
+    def watched(instance: Any, episodes: list[Any], expert: Any, driver: Any = None, **settings: Any) -> Any:
+        seen.append(([episode.seed for episode in episodes], driver and driver.seed))
+        return demonstrate(instance, episodes, expert, driver, **settings)
+
+    monkeypatch.setattr(imitation, "demonstrate", watched)
+    facts = teacher.train(with_safety_rounds(5), *inputs, [], tmp_path / "whole")
+    assert facts["validation"]["teacher_is"] == "clone, round 2", "close after the first round of all, then two more"
+    instance = opened(inputs)
+    asked = [episode.seed for episode in judging.Asked(instance, None).episodes]
+    assert asked[:4] == [episode.seed for episode in instance.split("train")] and len(asked) > 4
+    (first, _), (one, seed), (again, other), (both, _) = seen
+    assert first == asked[:2] and one == again == [asked[1]] and other == seed + 1 and both == [asked[4], asked[0]]
+    monkeypatch.setattr(judging.Asked, "strayed", lambda self, network: [1])
+    teacher.train(with_safety_rounds(2), *inputs, [], tmp_path / "two")
+    for count in (2, 3, 4):  # between the rounds, and within one
+        with monkeypatch.context() as kill:
+            killed_after(count, kill)
+            with pytest.raises(Killed):
+                teacher.train(with_safety_rounds(2), *inputs, [], tmp_path / "killed")
+        teacher.train(with_safety_rounds(2), *inputs, [], tmp_path / "killed")
+        for name in OUTPUTS:
+            assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+            (tmp_path / "killed" / name).unlink()
+
+
+def test_asked_is_where_a_network_strays(inputs: list[Path], trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The episodes of the first part in which it does; an episode alone tells the same."""
+    monkeypatch.setattr(judging, "LOCKSTEP", 4)
+    asked, policy = judging.Asked(opened(inputs), None), teacher.load_policy(trained / "teacher.safetensors")
+    fair, lanes = heuristic("fair"), judging.Lanes(opened(inputs))
+    alone = [not Check(lanes, fair, [episode]).is_safe(policy) for episode in asked.episodes[:8]]
+    part = alone[:4] if any(alone[:4]) else alone[4:]
+    begin = 0 if any(alone[:4]) else 4
+    assert any(part) and asked.strayed(policy.network) == [begin + i for i, strays in enumerate(part) if strays]
 
 
 def test_what_was_the_best_before_is_kept_where_the_best_strays(

@@ -13,7 +13,7 @@ and until the last job of a batch ends (`Instance.is_batch`): who serves short j
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -165,25 +165,39 @@ class Check:
 
     def __init__(self, runs: Runs, baseline: Policy, episodes: Sequence[Episode], part: int = PART) -> None:
         """Prepare a check on these episodes, short ones first, so many of them at a time."""
-        self._runs, self._baseline = runs, baseline
+        self._runs, self._baseline, self._part = runs, baseline, part
         self._parts = [episodes[begin : begin + part] for begin in range(0, len(episodes), part)]
         self._theirs: list[tuple[np.ndarray, Leeway]] = []  # of each part: its table, and where more is allowed
 
     def verdict(self, policy: Policy) -> Verdict:
         """On all episodes, or up to the part in which it strays."""
         verdict = Verdict(0.0, 0)
-        for place, part in enumerate(self._parts):
-            if place == len(self._theirs):
-                theirs = self._runs.outcomes([self._baseline], part)[:, 0]
-                self._theirs.append((theirs, leeway_on(self._runs.instance, part)))
-            verdict = verdict.with_more(verdict_of(self._runs.outcomes([policy], part)[:, 0], *self._theirs[place]))
+        for own, theirs, leeway in self._tables(policy):
+            verdict = verdict.with_more(verdict_of(own, theirs, leeway))
             if verdict.strays:
                 break
         return verdict
 
+    def strayed(self, policy: Policy) -> list[int]:
+        """The places of the episodes on which it strays, of the first part in which it does; none: it is safe."""
+        for number, (own, theirs, leeway) in enumerate(self._tables(policy)):
+            each = np.split(np.arange(own.shape[1]), own.shape[1])
+            alone = [verdict_of(own[:, i], theirs[:, i], Leeway(*(told[i] for told in leeway))) for i in each]
+            if any(verdict.strays for verdict in alone):
+                return [number * self._part + i for i, verdict in enumerate(alone) if verdict.strays]
+        return []
+
     def is_safe(self, policy: Policy) -> bool:
         """Whether it does not stray."""
         return not self.verdict(policy).strays
+
+    def _tables(self, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray, Leeway]]:
+        """Of each part in turn: what a policy and the baseline come to, and where more is allowed."""
+        for place, part in enumerate(self._parts):
+            if place == len(self._theirs):
+                theirs = self._runs.outcomes([self._baseline], part)[:, 0]
+                self._theirs.append((theirs, leeway_on(self._runs.instance, part)))
+            yield self._runs.outcomes([policy], part)[:, 0], *self._theirs[place]
 
 
 class Leeway(NamedTuple):

@@ -2,7 +2,9 @@
 
 The second kind of round is DAgger (Ross, Gordon and Bagnell 2011): the network schedules, the expert says what it
 would have done, and the network learns from all of it. A clone that only saw the expert's states does not know what
-to do in those that its own mistakes lead to.
+to do in those that its own mistakes lead to. A third kind is of the episodes on which the clone strays from what is
+safe: what such a mistake needs comes once in hundreds of episodes, and no mean tells of it (counterexample-guided, as
+in A. Solar-Lezama, Program synthesis by sketching, 2008).
 """
 
 from __future__ import annotations
@@ -97,6 +99,7 @@ class Cloning:
         expert: Compiled,
         params: CloneParams,
         generator: np.random.Generator,
+        asked: Sequence[Episode] = (),
     ) -> None:
         """Begin with nothing learned.
 
@@ -108,12 +111,15 @@ class Cloning:
             expert: the compiled policy that is imitated.
             params: the section teacher.clone.
             generator: shuffles the decisions, and seeds the network's draws in rounds of DAgger.
+            asked: episodes of the safety check, which a round may be about.
         """
         self.network, self.instance, self.training, self.expert = network, instance, training, expert
+        self.asked = asked
         self.params, self.generator = params, generator
         self.number = self.epoch = 0
         self._drivers: list[dict[str, Tensor]] = []  # weights that scheduled rounds 1, 2, ...
         self._seeds: list[int] = []  # of their draws
+        self._strayed: list[list[int]] = []  # of each round: places in `asked` of its episodes; none: training ones
         self._examples: Examples | None = None
         self._optimiser = adam(network, params.learning_rate)
 
@@ -122,12 +128,20 @@ class Cloning:
         """Episodes simulated by the end of the round."""
         return (self.number + 1) * self.params.episodes
 
-    def run_round(self) -> Iterator[Epoch]:
-        """The epochs of the next round, or those that are left of one that was put away."""
+    @property
+    def safety_rounds(self) -> int:
+        """How many rounds were about episodes of the safety check."""
+        return sum(map(bool, self._strayed))
+
+    def run_round(self, strayed: Sequence[int] = ()) -> Iterator[Epoch]:
+        """The epochs of the next round, or those that are left of one that was put away.
+
+        `strayed`: places in `asked` of the episodes that a new one is about; none: training episodes in turn.
+        """
         if self._examples is None:
             self._see_again()
         if self.epoch == 0:
-            self._begin_round()
+            self._begin_round(strayed)
         assert self._examples is not None
         steps = -(-len(self._examples) // self.params.batch_size)
         while self.epoch < self.params.epochs:
@@ -145,12 +159,13 @@ class Cloning:
         tensors = prefixed("adam", optimiser_tensors(self._optimiser))
         for number, weights in enumerate(self._drivers):
             tensors |= prefixed(f"driver{number}", weights)
-        return Snapshot(tensors, {"number": self.number, "epoch": self.epoch, "seeds": self._seeds})
+        rounds = {"seeds": self._seeds, "strayed": self._strayed}
+        return Snapshot(tensors, {"number": self.number, "epoch": self.epoch, **rounds})
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from there. The examples are made anew: the same ones, since the drivers are known."""
         self.number, self.epoch = snapshot.facts["number"], snapshot.facts["epoch"]
-        self._seeds = list(snapshot.facts["seeds"])
+        self._seeds, self._strayed = list(snapshot.facts["seeds"]), list(snapshot.facts["strayed"])
         self._drivers = [under(f"driver{number}", snapshot.tensors) for number in range(len(self._seeds))]
         restore_optimiser(self._optimiser, under("adam", snapshot.tensors))
 
@@ -158,7 +173,8 @@ class Cloning:
         """The step size after a share of the round: it falls to 0 as a cosine."""
         return self.params.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
 
-    def _begin_round(self) -> None:
+    def _begin_round(self, strayed: Sequence[int]) -> None:
+        self._strayed.append(list(strayed))
         if self.number:
             self._seeds.append(int(self.generator.integers(2**32)))
             self._drivers.append(copy_of(self.network))
@@ -177,15 +193,23 @@ class Cloning:
 
     def _see(self, number: int) -> None:
         """Add the examples of a round."""
-        count = self.params.episodes
-        episodes = [self.training[(number * count + i) % len(self.training)] for i in range(count)]
         driver = None
         if number:
             weights = copy.deepcopy(self.network)
             weights.load_state_dict(self._drivers[number - 1])
             driver = TeacherPolicy(weights, self.instance.problem, "sampled", self._seeds[number - 1])
-        new = demonstrate(self.instance, episodes, self.expert, driver, none=self.network.none)
-        self._examples = new if self._examples is None else self._examples.and_more(new)
+        for episodes in self._batches(number):
+            new = demonstrate(self.instance, episodes, self.expert, driver, none=self.network.none)
+            self._examples = new if self._examples is None else self._examples.and_more(new)
+            if driver is not None:
+                driver.seed += 1  # an episode that comes again runs otherwise
+
+    def _batches(self, number: int) -> list[list[Episode]]:
+        """The episodes of a round; those on which the clone strayed come again until there are as many."""
+        count, strayed = self.params.episodes, [self.asked[place] for place in self._strayed[number]]
+        if not strayed:
+            return [[self.training[(number * count + i) % len(self.training)] for i in range(count)]]
+        return [strayed[: count - begin] for begin in range(0, count, len(strayed))]
 
 
 def inputs_of(network: Any, instance: Instance, episodes: Sequence[Episode], expert: Compiled) -> Iterator[Any]:

@@ -62,6 +62,27 @@ def check_of(instance: Instance) -> Check:
     return Check(Lanes(instance), heuristic(instance.problem, instance.problem.baseline), episodes, LOCKSTEP)
 
 
+class Asked:
+    """What a clone is asked between rounds: the safety check, but for the validation episodes, which choose.
+
+    Attributes:
+        episodes: the training episodes and the stress that networks are asked.
+    """
+
+    def __init__(self, instance: Instance, guard: Guard | None) -> None:
+        """`guard`: that the network will have."""
+        train = instance.split("train")
+        self.episodes = [*train, *sample(instance.stressed(train))]
+        self._guard, self._helps, self._problem = guard, means_help(instance), instance.problem
+        baseline = heuristic(instance.problem, instance.problem.baseline)
+        self._check = Check(Lanes(instance), baseline, self.episodes, LOCKSTEP)
+
+    def strayed(self, network: Any) -> list[int]:
+        """The places of episodes on which the network strays, a few of all; none: it is safe on them."""
+        own = copy.deepcopy(network).cpu()
+        return self._check.strayed(TeacherPolicy(own, self._problem, guard=self._guard, help_first=self._helps))
+
+
 def settle(training: Training, guard: Guard | None = None) -> Chosen:
     """A training comes to the latest of its best networks that is safe, or to the best where none is.
 

@@ -55,6 +55,13 @@ class CloneParams(Section):
         description="cloning ends when the clone's objective is worse by no more than this share of it, on the "
         "validation episodes; null: after all rounds, and the last one goes on, the most faithful, not the best",
     )
+    safety_rounds: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="most rounds after these, each on the training episodes and the streams of the safety check on "
+        "which the clone strays, until it strays on none",
+    )
     epochs: Count = Field(4, description="passes over the decisions in each round")
     learning_rate: Rate = Field(2e-3, description="step size of Adam at the start of a round; it falls to 0")
     batch_size: Count = Field(128, description="decisions in a step")

@@ -16,13 +16,14 @@ from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance, as_made, means_help
 from clearsched.schemas import LEARNING_CURVE, write_table
+from clearsched.scorers.guard import Guard
 from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import evidence
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
 from clearsched.teacher.experts import Experts, find_experts
 from clearsched.teacher.imitation import Cloning, demonstrate
-from clearsched.teacher.judging import settle
+from clearsched.teacher.judging import Asked, settle
 from clearsched.teacher.policy_gradient import Improving, temperature_for
 from clearsched.teacher.progress import Watch, watching
 from clearsched.teacher.resuming import Checkpoints
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 STREAM = 4
 """Position of the teacher among the consumers of the seed; the splits of the workloads have 0 to 2."""
 
-CHECKPOINT = 3
+CHECKPOINT = 4
 """Grows when other things are put away than before."""
 
 OUTSIDE = {"seeds", "device", "checkpoint_s", "live"}
@@ -86,7 +87,7 @@ def train(
     digest = digest_json([CHECKPOINT, origin, problem.name, device.type, torch.__version__])
     checkpoints = Checkpoints(out_dir, digest, params.teacher.checkpoint_s)
     with one_thread():
-        training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live")
+        training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live", guard)
     chosen = settle(training, guard)
     baseline = heuristic(problem, problem.baseline)
     facts = {
@@ -126,13 +127,16 @@ def run(
     checkpoints: Checkpoints | None = None,
     device: torch.device | None = None,
     live_dir: Path | None = None,
+    guard: Guard | None = None,
 ) -> Training:
     """Both phases of training, with a progress bar on stderr; on from the checkpoint if there is one."""
     weights, cloning, improving = streams(params.seed, training_seed)
     network = new_network(instance, params.teacher, weights).to(device or torch.device("cpu"))
     episodes, validation = (as_made(instance, instance.split(split)) for split in ("train", "validation"))
     training = Training(instance, validation, network, experts)
-    clone = Cloning(network, instance, episodes, experts.cloned.compiled, params.teacher.clone, cloning)
+    asked = Asked(instance, guard) if params.teacher.clone.safety_rounds else None
+    further = as_made(instance, asked.episodes) if asked else ()
+    clone = Cloning(network, instance, episodes, experts.cloned.compiled, params.teacher.clone, cloning, further)
     improve = Improving(
         network, instance, episodes, params.teacher.improve, improving, training.scale_s, experts.cloned.compiled
     )
@@ -143,7 +147,7 @@ def run(
         watch = stack.enter_context(watching(params.teacher, training, live))
         try:
             if training.phase == "clone":
-                run_clone(training, clone, params.teacher, watch)
+                run_clone(training, clone, params.teacher, watch, asked)
             run_improve(training, improve, params.teacher, watch)
         except Diverged as why:
             training.stop(str(why))
@@ -157,24 +161,28 @@ def streams(seed: int, training_seed: int) -> list[np.random.Generator]:
     return [np.random.default_rng(stream) for stream in found]
 
 
-def run_clone(training: Training, cloning: Cloning, params: TeacherParams, watch: Watch) -> None:
+def run_clone(
+    training: Training, cloning: Cloning, params: TeacherParams, watch: Watch, asked: Asked | None = None
+) -> None:
     """Clone round by round until it costs no more than `tolerance`; the best round goes on, softened.
 
     Without a tolerance all rounds run and the last goes on: it has learned from all corrections, and where a few jobs
     are most of the work a mean over the validation episodes does not tell the faithful from the others.
 
+    Then come rounds on episodes of the safety check on which the clone strays, and the last of them goes on.
+
     Each epoch is a row of the learning curve, the last one of a round with the validation objective.
     """
     settings = params.clone
-    while cloning.number <= settings.dagger_rounds and not training.is_close(settings.tolerance):
+    while (strayed := _next_round(training, cloning, asked)) is not None:
         number = cloning.number
-        for epoch in cloning.run_round():
+        for epoch in cloning.run_round(strayed):
             training.check("loss", epoch.loss)
             training.record("clone", len(training.rows), epoch.episodes, loss=epoch.loss, entropy=epoch.entropy)
             if cloning.epoch < settings.epochs:
                 training.save()
             watch.epoch(epoch)
-        latest = settings.tolerance is None
+        latest = settings.tolerance is None or cloning.safety_rounds > 0
         training.record_validation(training.validate(f"clone, round {number}", latest=latest))
         training.save()
         watch.validated()
@@ -185,6 +193,17 @@ def run_clone(training: Training, cloning: Cloning, params: TeacherParams, watch
     training.network.soften(temperature_for(training.network, examples.observation, params.improve.exploration))
     training.begin_improving()
     training.save()
+
+
+def _next_round(training: Training, cloning: Cloning, asked: Asked | None) -> list[int] | None:
+    """The episodes of the check that the next round of cloning is about, [] if it is none of these; None: no more."""
+    settings, begun = cloning.params, cloning.safety_rounds
+    if cloning.epoch:  # it was put away within a round, which goes on
+        return []
+    if not begun and cloning.number <= settings.dagger_rounds and not training.is_close(settings.tolerance):
+        return []
+    strayed = asked.strayed(cloning.network) if asked and begun < settings.safety_rounds else []
+    return strayed or None
 
 
 def run_improve(training: Training, improving: Improving, params: TeacherParams, watch: Watch) -> None:

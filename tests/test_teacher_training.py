@@ -425,9 +425,10 @@ def test_a_clone_is_corrected_where_it_strays(
     seen = []
     demonstrate = imitation.demonstrate
 
-    def watched(instance: Any, episodes: list[Any], expert: Any, driver: Any = None, **settings: Any) -> Any:
-        seen.append(([episode.seed for episode in episodes], driver and driver.seed))
-        return demonstrate(instance, episodes, expert, driver, **settings)
+    def watched(instance: Any, episodes: list[Any], expert: Any, driver: Any = None, *told: Any, **how: Any) -> Any:
+        found = demonstrate(instance, episodes, expert, driver, *told, **how)
+        seen.append(([episode.seed for episode in episodes], *told))
+        return found
 
     monkeypatch.setattr(imitation, "demonstrate", watched)
     facts = teacher.train(with_safety_rounds(5), *inputs, [], tmp_path / "whole")
@@ -435,8 +436,14 @@ def test_a_clone_is_corrected_where_it_strays(
     instance = opened(inputs)
     asked = [episode.seed for episode in judging.Asked(instance, None).episodes]
     assert asked[:4] == [episode.seed for episode in instance.split("train")] and len(asked) > 4
-    (first, _), (one, seed), (again, other), (both, _) = seen
-    assert first == asked[:2] and one == again == [asked[1]] and other == seed + 1 and both == [asked[4], asked[0]]
+    rounds = [(asked[:2], []), ([asked[1]] * 2, [0, 1]), ([asked[4], asked[0]], [0, 0])]
+    assert seen == rounds, "the second time with other draws"
+    policy, (episode, *_) = (
+        teacher.load_policy(tmp_path / "whole/teacher.safetensors", "sampled"),
+        instance.split("train"),
+    )
+    draws = [policy.generator(instance, episode, times).random() for times in (0, 1)]
+    assert draws[0] != draws[1] and draws[0] == policy.generator(instance, episode).random()
     monkeypatch.setattr(judging.Asked, "strayed", lambda self, network: [1])
     teacher.train(with_safety_rounds(2), *inputs, [], tmp_path / "two")
     for count in (2, 3, 4):  # between the rounds, and within one

@@ -193,23 +193,21 @@ class Cloning:
 
     def _see(self, number: int) -> None:
         """Add the examples of a round."""
+        count, strayed = self.params.episodes, [self.asked[place] for place in self._strayed[number]]
+        if strayed:  # again and again until there are as many, with draws of their own each time
+            episodes, again = (
+                [strayed[i % len(strayed)] for i in range(count)],
+                [i // len(strayed) for i in range(count)],
+            )
+        else:
+            episodes, again = [self.training[(number * count + i) % len(self.training)] for i in range(count)], []
         driver = None
         if number:
             weights = copy.deepcopy(self.network)
             weights.load_state_dict(self._drivers[number - 1])
             driver = TeacherPolicy(weights, self.instance.problem, "sampled", self._seeds[number - 1])
-        for episodes in self._batches(number):
-            new = demonstrate(self.instance, episodes, self.expert, driver, none=self.network.none)
-            self._examples = new if self._examples is None else self._examples.and_more(new)
-            if driver is not None:
-                driver.seed += 1  # an episode that comes again runs otherwise
-
-    def _batches(self, number: int) -> list[list[Episode]]:
-        """The episodes of a round; those on which the clone strayed come again until there are as many."""
-        count, strayed = self.params.episodes, [self.asked[place] for place in self._strayed[number]]
-        if not strayed:
-            return [[self.training[(number * count + i) % len(self.training)] for i in range(count)]]
-        return [strayed[: count - begin] for begin in range(0, count, len(strayed))]
+        new = demonstrate(self.instance, episodes, self.expert, driver, again, none=self.network.none)
+        self._examples = new if self._examples is None else self._examples.and_more(new)
 
 
 def inputs_of(network: Any, instance: Instance, episodes: Sequence[Episode], expert: Compiled) -> Iterator[Any]:
@@ -225,6 +223,7 @@ def demonstrate(
     episodes: Sequence[Episode],
     expert: Compiled,
     driver: TeacherPolicy | None = None,
+    again: Sequence[int] = (),
     *,
     none: bool = True,
 ) -> Examples:
@@ -233,10 +232,12 @@ def demonstrate(
     Where "none of these" is no answer that a network may learn, a decision that the expert answers so is no example;
     there the first candidate gets all it can, since a network must choose one.
 
+    `again`: how often each episode has come before, 0 unless told: `driver` draws otherwise then.
     `none`: whether the network scores "none of these".
     """
     lockstep = instance.lockstep(episodes)
-    generators = [driver.generator(instance, episode) for episode in episodes] if driver else []
+    told = zip(episodes, again or [0] * len(episodes), strict=True)
+    generators = [driver.generator(instance, episode, times) for episode, times in told] if driver else []
     recorder = Recorder()
 
     def decide(observation: Any) -> Answers:

@@ -57,8 +57,16 @@ def check_of(instance: Instance) -> Check:
     As many at a time as share the forward passes of a network: one that strays on a giant is not run on what comes
     after, streams of thousands of jobs among it, which take most of the time.
     """
+    return _next_to_baseline(instance, [*instance.split("validation"), *_trained_on(instance)])
+
+
+def _trained_on(instance: Instance) -> list[Episode]:
+    """The training episodes, and the part of the stress that networks are asked."""
     train = instance.split("train")
-    episodes = [*instance.split("validation"), *train, *sample(instance.stressed(train))]
+    return [*train, *sample(instance.stressed(train))]
+
+
+def _next_to_baseline(instance: Instance, episodes: Sequence[Episode]) -> Check:
     return Check(Lanes(instance), heuristic(instance.problem, instance.problem.baseline), episodes, LOCKSTEP)
 
 
@@ -71,11 +79,9 @@ class Asked:
 
     def __init__(self, instance: Instance, guard: Guard | None) -> None:
         """`guard`: that the network will have."""
-        train = instance.split("train")
-        self.episodes = [*train, *sample(instance.stressed(train))]
+        self.episodes = _trained_on(instance)
+        self._check = _next_to_baseline(instance, self.episodes)
         self._guard, self._helps, self._problem = guard, means_help(instance), instance.problem
-        baseline = heuristic(instance.problem, instance.problem.baseline)
-        self._check = Check(Lanes(instance), baseline, self.episodes, LOCKSTEP)
 
     def strayed(self, network: Any) -> list[int]:
         """The places of episodes on which the network strays, a few of all; none: it is safe on them."""

@@ -78,9 +78,9 @@ class TeacherPolicy:
         self.settings: Mapping[str, float] = {}
         self.network = copy.deepcopy(network).double().eval()
 
-    def generator(self, instance: Instance, episode: Episode) -> np.random.Generator:
-        """The random stream of an episode in sampled mode: its own, whatever else runs."""
-        return np.random.default_rng([self.seed, instance.seed(episode)])
+    def generator(self, instance: Instance, episode: Episode, again: int = 0) -> np.random.Generator:
+        """The random stream of an episode in sampled mode: its own, whatever else runs; another one each time again."""
+        return np.random.default_rng([self.seed + again, instance.seed(episode)])
 
     def run(self, instance: Instance, episodes: Sequence[Episode], *, record: bool = False) -> list[Any]:
         """Schedule each episode; `LOCKSTEP` of them at a time share the forward passes."""

@@ -103,7 +103,8 @@ def watching(params: TeacherParams, training: Training, live_dir: Path | None) -
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        total = (1 + params.clone.dagger_rounds) * params.clone.epochs + params.improve.iterations
+        rounds = 1 + params.clone.dagger_rounds + params.clone.safety_rounds
+        total = rounds * params.clone.epochs + params.improve.iterations
         task = progress.add_task(f"{FACE}cloning {training.experts.cloned.name}", total=total)
         progress.update(task, completed=len(training.rows))
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import simulate
 from clearsched.problems.dag_jobs.traces import Trace, write_trace
 from clearsched.problems.problem import Answers
+from clearsched.students.dataset import read_dataset
 from clearsched.teacher.policy import Weighed
 from stages import stage_params
 from toys import stage, toy_trace, toy_workload
@@ -118,6 +120,23 @@ def test_the_log_has_the_documented_schema_with_units(files):
     assert metadata["facts"] == {"num_executors": 4}
     assert metadata["episodes"] == {"train": 3, "validation": 2}
     assert set(metadata["inputs"]) == {"trace", "workloads"}
+
+
+def test_a_log_tells_what_its_expert_means_by_none(files, tmp_path, monkeypatch):
+    """So whoever learns from it means the same, though the run's own params say nothing of it."""
+    helping = load_expert(PROBLEM, "capped_srpt")
+    helping.policy = replace(helping.policy, help_first=True)
+    monkeypatch.setattr("clearsched.decisions.recording.load_expert", lambda *given: helping)
+    log(small_params(), *files[:2], None, "capped_srpt", tmp_path / "log.parquet")
+    told = [read_metadata(path).get("help_first") for path in (files[2], tmp_path / "log.parquet")]
+    assert told == [None, True]
+    for path, helps in ((files[2], False), (tmp_path / "log.parquet", True)):
+        assert read_dataset(path, PROBLEM, "train", 4).help_first == helps
+    table = pq.read_table(tmp_path / "log.parquet")
+    about = {b"clearsched": table.schema.metadata[b"clearsched"].replace(b'"help_first": true', b'"help_first": 1')}
+    pq.write_table(table.replace_schema_metadata(about), tmp_path / "odd.parquet")
+    with pytest.raises(ClearschedError, match="its metadata: help_first: true or false expected"):
+        read_metadata(tmp_path / "odd.parquet")
 
 
 def test_rewards_add_up_to_what_the_episode_lost(files):

@@ -394,6 +394,26 @@ def test_the_comparison_tells_the_confidence_of_the_run(tmp_path: Path) -> None:
     assert texts(differences) == ["-3.2 %", "reference", "+3.2 %", "+6.5 %"]
 
 
+def test_the_comparison_shows_whoever_is_far_better_than_the_reference_and_cuts_off_who_is_far_worse(
+    tmp_path: Path,
+) -> None:
+    """Where all that is learned is a third better, it is the difference between those that a reader looks for."""
+    rows = comparison_rows(DAG_JOBS.measures[0])
+    rows[0] |= {"mean": 20.0, "difference": -11.0, "difference_low": -18.0, "difference_high": -5.0}
+    rows[3] |= {"mean": 93.0, "difference": 62.0, "difference_low": 50.0, "difference_high": 70.0}
+    write_comparison(tmp_path, rows)
+    _, differences = panels(tmp_path)
+    assert differences.get_xlim()[1] == pytest.approx(1.15 * 100 * 18 / 31)
+    assert [line.get_marker() for line in differences.lines if line.get_marker() in (">", "<")] == [">"]
+    for row in rows:
+        row["measure"] = "gain"
+    measure = Measure("gain", "", "gain", "gain")._replace(lower_is_better=False)
+    write_comparison(tmp_path, rows, objective="gain")
+    shop = SimpleNamespace(name="shop", measures=(measure,), heuristics={}, families={})
+    _, differences = panels(tmp_path, shop)
+    assert differences.get_xlim()[1] == pytest.approx(1.15 * 100 * 70 / 31)
+
+
 def test_the_comparison_of_a_reference_at_zero_has_the_unit_of_the_objective(tmp_path: Path) -> None:
     rows = comparison_rows(DAG_JOBS.measures[0])
     for row in rows:

@@ -404,6 +404,7 @@ def test_what_a_run_makes_means_what_its_params_say(tmp_path: Path) -> None:
         budget = SearchParams(families=("weights",), evaluations=4, restarts=1, episodes=2, population=4)
         found = search_for(made, "weights", made.split("train"), made.split("validation"), EXPERT, budget, 1)
         assert found.policy.help_first == help_first
-        whole: Any = SimpleNamespace(none=True, instance=made)
-        student = Task("list", PROBLEM, whole, whole, None, None, 1).student(*found.policy.scorers.values())
-        assert student.help_first == help_first
+        for expert_helps in (False, True):
+            whole: Any = SimpleNamespace(none=True, instance=made, help_first=expert_helps)
+            student = Task("list", PROBLEM, whole, whole, None, None, 1).student(*found.policy.scorers.values())
+            assert student.help_first == (help_first or expert_helps), "as whom it learns from"

@@ -25,6 +25,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.decisions.recording import log
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file, write_json
+from clearsched.params import read_scenarios, read_yaml, stage_values
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
@@ -556,6 +557,22 @@ def test_a_card_tells_what_a_user_should_know(results: Path) -> None:
     assert str(results) not in text
     again = reading.card(results / "students" / "rule_list.json", results, results / "again.md")
     assert again.read_text() == text, "the same files give the same bytes"
+
+
+def test_a_card_tells_what_was_laid_over_the_scenario(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its command makes another student."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "params.yaml").write_text("seed: 7\n")
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/small.yaml").write_text("workload: {jobs: 9}\n")
+    typed = {"scenarios": "[scenarios/small.yaml]", "workload": {"load": "0.5"}, "students": {"dagger_rounds": "2"}}
+    ran = read_scenarios([read_yaml(tmp_path / "params.yaml")], typed, "params.yaml")["small"]
+    for name in ("workloads", "students"):
+        write_json(results / "params" / f"{name}.json", stage_values(ran, name))
+    command = "--config scenarios='[scenarios/small.yaml]' workload='{load: 0.5}' students='{dagger_rounds: 2}'"
+    assert command in reading.card(results / "students" / "rule_list.json", results).read_text()
 
 
 def test_a_card_needs_what_belongs_together(results: Path) -> None:

@@ -186,6 +186,8 @@ def _iterate(
 def read_metadata(path: str | Path) -> dict[str, Any]:
     """The provenance that a log carries: problem, expert, objective, facts, most, episodes by split, params and inputs.
 
+    `help_first` stands in it where the expert means that by "none of these".
+
     Raises:
         ClearschedError: the file is missing, truncated or no decision log.
     """
@@ -197,6 +199,8 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
     for name, kind in TOLD.items():
         if not isinstance(found.get(name), kind):
             raise ClearschedError(f"{path}: no decision log of this version (its metadata lack {name}); log again")
+    if not isinstance(found.get("help_first", False), bool):
+        raise ClearschedError(f"{path}: its metadata: help_first: true or false expected; log the decisions again")
     if not all(isinstance(count, int) for count in found["episodes"].values()):
         raise ClearschedError(f"{path}: its metadata give no number of episodes; log the decisions again")
     return found

@@ -49,6 +49,8 @@ def log(
         "most": instance.most,
         "episodes": episodes,
     }
+    if getattr(expert.policy, "help_first", False):
+        metadata["help_first"] = True
     bar = progress_bar("decisions log", sum(episodes.values()))
     with one_thread(), open_log(out, problem, metadata) as writer, bar as advance:
         for split, count in episodes.items():

@@ -34,7 +34,7 @@ def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     _draw_means(means, rows, subject, objective)
     told = f"{100 * metadata['confidence']:g} % intervals" if "confidence" in metadata else "bootstrap intervals"
     means.set_title(f"{rows[0]['episodes']} test episodes, {told}", loc="left")
-    _draw_differences(differences, rows, subject)
+    _draw_differences(differences, rows, subject, objective)
     legend_of_kinds(figure, (row["kind"] for row in rows))
     header = list(COMPARISON.names)
     return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
@@ -65,13 +65,14 @@ def _draw_means(axes: Axes, rows: list[Row], subject: style.Subject, objective: 
     style.grid(axes, "x")
 
 
-def _draw_differences(axes: Axes, rows: list[Row], subject: style.Subject) -> None:
+def _draw_differences(axes: Axes, rows: list[Row], subject: style.Subject, objective: Measure) -> None:
     scale = scale_of(rows[0])
+    worse = scale.factor if objective.lower_is_better else -scale.factor
     near = [
         abs(scale.factor * row[name])
         for row in rows
         for name in ("difference_low", "difference_high", "difference")
-        if abs(scale.factor * row["difference"]) <= scale.zoom and np.isfinite(row[name])
+        if worse * row["difference"] <= scale.zoom and np.isfinite(row[name])
     ]
     edge = 1.15 * max([*near, 1.0] if scale.unit == "%" else near) or 1.0
     places = 1 if scale.unit == "%" else decimals(edge)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ZOOM_PERCENT = 25.0
-"""Policies further than this from the reference are shown as an arrow at the edge: else one flattens all others."""
+"""Policies worse than the reference by more are shown as an arrow at the edge: else one flattens all others."""
 
 
 class Scale(NamedTuple):
@@ -23,7 +23,7 @@ class Scale(NamedTuple):
 
     factor: float
     unit: str
-    zoom: float  # largest difference that is not cut off
+    zoom: float  # largest difference to the worse that is not cut off
 
 
 def scale_of(row: dict[str, Any]) -> Scale:

@@ -13,8 +13,11 @@ from clearsched.reading.worth import table as worth_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.text import render
 from clearsched.shipped.cards import number, safety_rows, table
-from clearsched.shipped.commands import run_command
+from clearsched.shipped.commands import laid_over, run_command, scenario_of, stages_of
 from clearsched.students.kinds import STUDENTS
+
+STAGES = ("traces", "workloads", "heuristics", "search", "teacher", "decisions", "students", "evaluation")
+"""What a student and its result depend on."""
 
 
 def write_card(path: Path, results: Path, out: Path | None = None) -> Path:
@@ -31,6 +34,7 @@ def lines(material: Material) -> list[str]:
     name, scenario = policy.name, params["scenario"]
     summary = f": {STUDENTS[name].summary}" if name in STUDENTS else ""
     origin, folder = policy.evidence["provenance"], f"results/{scenario}"
+    laid = laid_over(stages_of(material.results, STAGES), scenario_of(scenario))
     return [
         f"# Student {name} of {scenario}",
         "",
@@ -69,7 +73,7 @@ def lines(material: Material) -> list[str]:
         "",
         *_block(
             [
-                run_command(scenario, policy.problem.name),
+                run_command(scenario, policy.problem.name, laid=laid),
                 f"clearsched students card {folder}/students/{material.path.name} --results {folder}",
             ]
         ),

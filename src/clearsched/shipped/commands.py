@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from clearsched.files import read_json
 from clearsched.params import Params, from_settings, read_scenarios, read_yaml, settings, stage_values
 from clearsched.problems import PROBLEMS
 
@@ -40,6 +41,12 @@ def run_command(name: str, problem: str, kept: Sequence[str] = (), laid: Sequenc
         config.insert(0, f"scenarios='[scenarios/{name}.yaml]'")
     config += laid
     return " ".join(["snakemake --cores 2", *(["--config", *config] if config else [])])
+
+
+def stages_of(results: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What the params files of these stages say, by stage, as far as they lie in the results of a scenario."""
+    paths = {name: results / "params" / f"{name}.json" for name in names}
+    return {name: read_json(path) for name, path in paths.items() if path.is_file()}
 
 
 def scenario_of(name: str, folder: Path = Path()) -> Params | None:

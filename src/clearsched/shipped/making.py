@@ -25,7 +25,7 @@ from clearsched.schemas import COMPARISON, SEEDS, read_table
 from clearsched.scorers.guard import read_guard
 from clearsched.shipped import store
 from clearsched.shipped.cards import markdown, thinned
-from clearsched.shipped.commands import make_commands
+from clearsched.shipped.commands import make_commands, stages_of
 
 MOST_BYTES = 1_000_000
 """Of a file: the package stays small."""
@@ -119,11 +119,7 @@ def params_of(name: str, results: Path) -> dict[str, Any]:
     Raises:
         ClearschedError: the folder holds no results, those of another scenario, or of a part of the stress.
     """
-    found = {}
-    for stage in STAGES:
-        path = results / "params" / f"{stage}.json"
-        if path.is_file():
-            found[stage] = read_json(path)
+    found = stages_of(results, STAGES)
     for stage in ("traces", "workloads"):
         if stage not in found:
             raise ClearschedError(f"{results}: no results of a scenario: params/{stage}.json is missing: run snakemake")

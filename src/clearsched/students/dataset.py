@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.decisions.choices import PER_ROW, Choices, join, take
-from clearsched.decisions.reader import count_decisions, evenly, read_all
+from clearsched.decisions.reader import count_decisions, evenly, read_all, read_metadata
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Choice
 from clearsched.problems.problem import Problem
@@ -22,6 +22,7 @@ class Dataset(NamedTuple):
     level: Choices | None  # which of the levels, for the candidate that the expert chose; None where there is none
     most: int  # the most that a level can be: the whole that its shares are of
     choices: tuple[Choice, ...]
+    help_first: bool = False  # whether the expert means "help first" by "none of these"
 
     @property
     def none(self) -> bool:
@@ -57,7 +58,8 @@ def read_dataset(path: Path, problem: Problem, split: str, most: int, budget: in
     read = {choice.form: found[choice.name] for choice in problem.choices}
     if not len(read["rank"].chosen):
         raise ClearschedError(f"{path}: no decision of the {split} episodes to learn from; log more of them")
-    return Dataset(read["rank"], read.get("level"), most, tuple(problem.choices))
+    helps = read_metadata(path).get("help_first", False)
+    return Dataset(read["rank"], read.get("level"), most, tuple(problem.choices), helps)
 
 
 def best_rows(choices: Choices) -> np.ndarray:

@@ -54,9 +54,12 @@ class Task:
         return level_choice(self.problem.choices)
 
     def student(self, rank: Scorer, level: Scorer | None) -> ScoredPolicy:
-        """The student of two scorers; `level` is None where the problem has no such choice."""
+        """The student of two scorers; `level` is None where the problem has no such choice.
+
+        It means "help first" by "none of these" where policies that are made here do, or whom it learns from.
+        """
         scorers = {self.rank.name: rank}
         if self.level is not None and level is not None:
             scorers[self.level.name] = level
-        helps = bool(self.rank.helps) and self.bench.instance.help_first
+        helps = bool(self.rank.helps) and (self.bench.instance.help_first or self.dataset.help_first)
         return ScoredPolicy(self.name, self.problem, scorers, self.dataset.none, help_first=helps)

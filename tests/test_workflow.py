@@ -207,6 +207,22 @@ def test_several_scenarios_are_planned_in_one_run(tmp_path: Path) -> None:
     assert not any(path.startswith("results/tiny/") for path in made)
 
 
+def test_each_scenario_searches_its_own_families(tmp_path: Path) -> None:
+    """Its policies are the ones that its teacher may clone and its evaluation compares."""
+    listed = overlays(tmp_path, a="search: {families: [reserve]}", b="search: {families: [reserve, stay_and_move]}")
+    rules = planned(workplace(tmp_path), "--config", listed)
+    assert {rule: count for rule, count in rules.items() if rule.startswith("search_run_")} == {
+        "search_run_reserve": 2,
+        "search_run_stay_and_move": 1,
+    }
+    answer = snakemake(tmp_path, "--summary", "--config", listed)
+    made = {line.split("\t")[0] for line in answer.stdout.splitlines()[1:]}
+    assert {path for path in made if path.endswith("_curve.parquet") and "/search/" in path} == {
+        *(f"results/{name}/search/reserve_curve.parquet" for name in "ab"),
+        "results/b/search/stay_and_move_curve.parquet",
+    }
+
+
 def test_a_figure_of_one_source_is_planned_for_that_source_alone(tmp_path: Path) -> None:
     listed = overlays(tmp_path, a="seed: 2", like="traces: {source: alibaba-like}")
     rules = planned(workplace(tmp_path), "--config", listed)

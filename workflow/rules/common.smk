@@ -94,6 +94,11 @@ def in_each(*files):
     return [f"results/{name}/{file}" for name in SCENARIOS for file in files]
 
 
+def searched_in(params):
+    """The searched policies of a scenario."""
+    return [f"results/{params.scenario}/search/{family}.json" for family in params.search.families]
+
+
 def seeds_of(params, file):
     """A file of each training seed of a scenario; what is shipped or published has been chosen already."""
     seeds = range(params.teacher.seeds if params.teacher.source == "train" else 1)

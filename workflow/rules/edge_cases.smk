@@ -16,7 +16,7 @@ for CASE in dict.fromkeys(case for cases in CASES.values() for case in cases):
             tuned="<results>/heuristics/tuned.json",
             teacher="<results>/teacher/teacher.safetensors",
             settings="<results>/teacher/teacher.json",
-            searched=expand("<results>/search/{family}.json", family=FAMILIES),
+            searched=of_scenario(SEARCHED),
             students=expand("<results>/students/{student}.json", student=STUDENTS),
             code=code_of(f"edge_cases_run_{CASE}"),
         output:

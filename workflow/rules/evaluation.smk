@@ -10,7 +10,7 @@ rule evaluation_run:
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
         seeds=of_scenario(SEED_WEIGHTS),
-        searched=expand("<results>/search/{family}.json", family=FAMILIES),
+        searched=of_scenario(SEARCHED),
         students=expand("<results>/students/{student}.json", student=STUDENTS),
         decisions="<results>/decisions/decisions.parquet",
         code=code_of("evaluation_run"),

@@ -5,7 +5,7 @@ FIGURES = {name: figures_drawn(params) for name, params in SCENARIOS.items()}
 COMPARED = figures_compared(SCENARIOS.values()) if MANY else []
 RESULTS = [
     *(f"results/{name}/figures/{figure}.svg" for name, figures in FIGURES.items() for figure in figures),
-    *in_each(*(f"search/{family}.txt" for family in FAMILIES)),
+    *(str(Path(policy).with_suffix(".txt")) for policies in SEARCHED.values() for policy in policies),
     *in_each(*(f"students/{student}.txt" for student in STUDENTS)),
     *CARDS,
     *in_each("evaluation/comparison.txt", "evaluation/metrics.json"),

@@ -33,14 +33,15 @@ def tell_what_is_left():
 MAKERS = {"traces": "traces_build", "workloads": "traces_workloads", "heuristics": "heuristics_tune"}
 
 for (PAPER_BASE, PAPER_STAGE), PAPER_OTHER in paper_takes(SCENARIOS).items():
+    PAPER_FAMILIES = SCENARIOS[PAPER_BASE].search.families
 
     rule:
         name:
             f"paper_take_{PAPER_STAGE}_{PAPER_BASE}"
         input:
-            [f"results/{PAPER_OTHER}/{file}" for file in paper_files_of(PAPER_STAGE, FAMILIES)],
+            [f"results/{PAPER_OTHER}/{file}" for file in paper_files_of(PAPER_STAGE, PAPER_FAMILIES)],
         output:
-            [f"results/{PAPER_BASE}/{file}" for file in paper_files_of(PAPER_STAGE, FAMILIES)],
+            [f"results/{PAPER_BASE}/{file}" for file in paper_files_of(PAPER_STAGE, PAPER_FAMILIES)],
         log:
             f"results/{PAPER_BASE}/logs/paper_take_{PAPER_STAGE}.log",
         benchmark:
@@ -61,7 +62,7 @@ for (PAPER_BASE, PAPER_STAGE), PAPER_OTHER in paper_takes(SCENARIOS).items():
             "cp {input:q} {params.folder:q} > {log:q} 2>&1"
 
     for PAPER_MAKER in (
-        [MAKERS[PAPER_STAGE]] if PAPER_STAGE in MAKERS else [f"search_run_{name}" for name in FAMILIES]
+        [MAKERS[PAPER_STAGE]] if PAPER_STAGE in MAKERS else [f"search_run_{name}" for name in PAPER_FAMILIES]
     ):
         workflow.ruleorder(f"paper_take_{PAPER_STAGE}_{PAPER_BASE}", PAPER_MAKER)
 
@@ -90,7 +91,7 @@ for PAPER_GROUP, PAPER_NAMES in groups_run(PAPER_SCALE).items():
             tuned="<results>/heuristics/tuned.json",
             teacher="<results>/teacher/teacher.safetensors",
             settings="<results>/teacher/teacher.json",
-            searched=expand("<results>/search/{family}.json", family=FAMILIES),
+            searched=of_scenario(SEARCHED),
             seeds=of_scenario(SEED_WEIGHTS),
             students=paper_students if EXPERIMENTS[PAPER_NAMES[0]].students else [],
             code=code_of("paper_episodes"),
@@ -191,7 +192,7 @@ rule paper_optimum:
         tuned="<results>/heuristics/tuned.json",
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
-        searched=expand("<results>/search/{family}.json", family=FAMILIES),
+        searched=of_scenario(SEARCHED),
         students=paper_students,
         code=code_of("paper_optimum"),
     output:

@@ -11,7 +11,7 @@ rule report_collect:
         tuned="<results>/heuristics/tuned.json",
         teacher="<results>/teacher/teacher.safetensors",
         settings="<results>/teacher/teacher.json",
-        searched=expand("<results>/search/{family}.json", family=FAMILIES),
+        searched=of_scenario(SEARCHED),
         students=expand("<results>/students/{student}.json", student=STUDENTS),
         decisions="<results>/decisions/decisions.parquet",
         code=code_of("report_collect"),

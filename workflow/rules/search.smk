@@ -1,6 +1,7 @@
 # Policies of a few numbers, found in the simulator: a rule a family.
 
-FAMILIES = PARAMS.search.families
+SEARCHED = {name: searched_in(params) for name, params in SCENARIOS.items()}
+FAMILIES = dict.fromkeys(family for params in SCENARIOS.values() for family in params.search.families)
 
 
 for FAMILY in FAMILIES:

@@ -61,11 +61,9 @@ rule engine_spark_run:
         jar=SPARK_JAR,
         trace="<results>/traces/trace.parquet",
         workloads="<results>/traces/workloads.parquet",
-        students=[
-            "<results>/engine/rules/capped_srpt.json",
-            *expand("<results>/search/{family}.json", family=FAMILIES),
-            *expand("<results>/students/{student}.json", student=STUDENTS),
-        ],
+        rules="<results>/engine/rules/capped_srpt.json",
+        searched=of_scenario(SEARCHED),
+        students=expand("<results>/students/{student}.json", student=STUDENTS),
         code=code_of("engine_spark_run"),
     output:
         tables=[f"<results>/engine/{table}" for table in SPARK_TABLES],
@@ -95,7 +93,9 @@ rule engine_spark_run:
         mem_mb=6000,
         runtime=120,
     params:
-        students=lambda wildcards, input: [part for path in input.students for part in ("--student", path)],
+        students=lambda wildcards, input: [
+            part for path in (input.rules, *input.searched, *input.students) for part in ("--student", path)
+        ],
         folder=lambda wildcards, output: Path(output.text).parent,
     message:
         "policies on a real Spark, some six minutes each"

@@ -13,7 +13,7 @@ rule teacher_train:
         trace="<results>/traces/trace.parquet",
         workloads="<results>/traces/workloads.parquet",
         tuned="<results>/heuristics/tuned.json",
-        searched=expand("<results>/search/{family}.json", family=FAMILIES),
+        searched=of_scenario(SEARCHED),
         checkpoint=of_scenario(CHECKPOINTS),
         code=code_of("teacher_train"),
     output:

@@ -59,7 +59,6 @@ def read_scenarios(files: Sequence[Mapping[str, Any]], given: Mapping[str, Any],
 RULES = (
     "students.names",
     "students.control",
-    "search.families",
     "students.switch.of",
     "students.pareto.kinds",
     "students.pareto.sizes",
@@ -83,7 +82,7 @@ def _rules(params: Params) -> tuple[Any, ...]:
     """The values of `RULES`."""
     students = params.students
     of, sizes = students.model_dump()["switch"]["of"], students.pareto
-    return students.names, fitted(students), params.search.families, of, sizes.kinds, sizes.sizes, sizes.further
+    return students.names, fitted(students), of, sizes.kinds, sizes.sizes, sizes.further
 
 
 def lay_over(base: Mapping[str, Any], layer: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def work_of(params: Params) -> dict[str, Work]:
     families = len(search.families) if search.source == "search" else 0
     seeds = teacher.seeds if teacher.source == "train" else 0
     rollouts = teacher.improve.iterations * teacher.improve.sequences * teacher.improve.rollouts
-    cloned = teacher.clone.episodes * (1 + teacher.clone.dagger_rounds)
+    cloned = teacher.clone.episodes * (1 + teacher.clone.dagger_rounds + teacher.clone.safety_rounds)
     refine, fits = students.refine, fits_of(params)
     tried = refine.rounds * refine.evaluations * refine.structures * min(refine.episodes, episodes.train)
     return {

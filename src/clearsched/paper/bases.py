@@ -240,7 +240,7 @@ BASES = Registry(
                 **_shipped("decima-b"),
                 "students": merge(
                     STUDENTS,
-                    {"names": [*defaults(PROBLEM).students.names, "switch"], "refine": {"rounds": 6}},
+                    {"names": [*defaults(PROBLEM).students.names, "switch"]},
                 ),
             },
             merge(

@@ -806,6 +806,7 @@ def test_the_rounds_of_dagger_are_kept_as_partitions(tmp_path):
     task = task_of("boosted_trees", instance)
     task = replace(task, common=task.common.model_copy(update={"dagger_rounds": 2, "dagger_episodes": 2}))
     expert = load_expert(PROBLEM, "capped_srpt")
+    expert.policy = replace(expert.policy, help_first=True)
     student = distilled(
         task, load(f"{STUDENTS['boosted_trees'].module}:learn"), expert, instance.split("train"), tmp_path
     )
@@ -819,6 +820,7 @@ def test_the_rounds_of_dagger_are_kept_as_partitions(tmp_path):
         "capped_srpt",
         {"train": 2},
     )
+    assert metadata["help_first"] is True, "told as the first log does"
 
 
 def test_the_smallest_size_that_does_is_picked():

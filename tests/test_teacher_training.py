@@ -438,10 +438,7 @@ def test_a_clone_is_corrected_where_it_strays(
     assert asked[:4] == [episode.seed for episode in instance.split("train")] and len(asked) > 4
     rounds = [(asked[:2], []), ([asked[1]] * 2, [0, 1]), ([asked[4], asked[0]], [0, 0])]
     assert seen == rounds, "the second time with other draws"
-    policy, (episode, *_) = (
-        teacher.load_policy(tmp_path / "whole/teacher.safetensors", "sampled"),
-        instance.split("train"),
-    )
+    policy, episode = teacher.load_policy(tmp_path / "whole/teacher.safetensors", "sampled"), instance.split("train")[0]
     draws = [policy.generator(instance, episode, times).random() for times in (0, 1)]
     assert draws[0] != draws[1] and draws[0] == policy.generator(instance, episode).random()
     monkeypatch.setattr(judging.Asked, "strayed", lambda self, network: [1])

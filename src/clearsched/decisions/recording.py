@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,16 +41,7 @@ def log(
         inputs["tuned"] = tuned
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
-    metadata = provenance(settings.model_dump(mode="json"), inputs) | {
-        "problem": problem.name,
-        "expert": expert.name,
-        "objective": instance.objective.name,
-        "facts": dict(instance.facts),
-        "most": instance.most,
-        "episodes": episodes,
-    }
-    if getattr(expert.policy, "help_first", False):
-        metadata["help_first"] = True
+    metadata = provenance(settings.model_dump(mode="json"), inputs) | about(expert, instance, episodes)
     bar = progress_bar("decisions log", sum(episodes.values()))
     with one_thread(), open_log(out, problem, metadata) as writer, bar as advance:
         for split, count in episodes.items():
@@ -58,6 +49,19 @@ def log(
             for decision in record(expert, instance, drawn, split, advance=advance, ended=partial(writer.end, split)):
                 writer.add(decision)
     return episodes
+
+
+def about(expert: Expert, instance: Instance, episodes: Mapping[str, int]) -> dict[str, Any]:
+    """What the metadata of every log tell (`reader.read_metadata`); `episodes`: how many of each split."""
+    told = {
+        "problem": instance.problem.name,
+        "expert": expert.name,
+        "objective": instance.objective.name,
+        "facts": dict(instance.facts),
+        "most": instance.most,
+        "episodes": dict(episodes),
+    }
+    return told | ({"help_first": True} if getattr(expert.policy, "help_first", False) else {})
 
 
 def record(

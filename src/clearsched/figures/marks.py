@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ZOOM_PERCENT = 25.0
-"""Policies worse than the reference by more are shown as an arrow at the edge: else one flattens all others."""
+"""Policies further than this from the reference are shown as an arrow at the edge: else one flattens all others.
+
+The comparison, whose scale follows what it shows, does so with those that are worse alone.
+"""
 
 
 class Scale(NamedTuple):

@@ -124,7 +124,10 @@ INDUSTRIAL: dict[str, Any] = {
         "rule_list": {"max_rules": 16},
     },
 }
-"""As scenarios/alibaba-like.yaml, corrected rules included: by the published ones few are safe; three networks."""
+"""As scenarios/alibaba-like.yaml, whose corrections of the rules of the game it takes for policies to be safe.
+
+Unlike those of other bases its networks are three with one training seed too: the scenario keeps the best of them.
+"""
 
 SMALL_INDUSTRIAL: dict[str, Any] = {
     "traces": {"source": "alibaba-like", "alibaba_like": {"jobs": 60, "max_stages": 8, "max_tasks": 30}},
@@ -238,10 +241,7 @@ BASES = Registry(
                     "help_first": True,
                 },
                 **_shipped("decima-b"),
-                "students": merge(
-                    STUDENTS,
-                    {"names": [*defaults(PROBLEM).students.names, "switch"]},
-                ),
+                "students": merge(STUDENTS, {"names": [*defaults(PROBLEM).students.names, "switch"]}),
             },
             merge(
                 COMMON_SMOKE,

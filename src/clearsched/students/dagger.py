@@ -97,17 +97,9 @@ def _log(task: Task, expert: Any, episodes: int, path: Path | None) -> Iterator[
     if path is None:
         yield None
         return
+    from clearsched.decisions.recording import about  # it brings torch
     from clearsched.decisions.writer import open_log
 
-    instance = task.bench.instance
-    metadata = {
-        "problem": task.problem.name,
-        "expert": expert.name,
-        "actor": task.name,
-        "objective": instance.objective.name,
-        "facts": dict(instance.facts),
-        "most": instance.most,
-        "episodes": {SPLIT: episodes},
-    }
+    metadata = about(expert, task.bench.instance, {SPLIT: episodes}) | {"actor": task.name}
     with open_log(path, task.problem, metadata) as writer:
         yield writer

@@ -194,13 +194,12 @@ class Cloning:
     def _see(self, number: int) -> None:
         """Add the examples of a round."""
         count, strayed = self.params.episodes, [self.asked[place] for place in self._strayed[number]]
+        again: list[int] = []
         if strayed:  # again and again until there are as many, with draws of their own each time
-            episodes, again = (
-                [strayed[i % len(strayed)] for i in range(count)],
-                [i // len(strayed) for i in range(count)],
-            )
+            episodes = [strayed[i % len(strayed)] for i in range(count)]
+            again = [i // len(strayed) for i in range(count)]
         else:
-            episodes, again = [self.training[(number * count + i) % len(self.training)] for i in range(count)], []
+            episodes = [self.training[(number * count + i) % len(self.training)] for i in range(count)]
         driver = None
         if number:
             weights = copy.deepcopy(self.network)

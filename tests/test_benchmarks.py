@@ -12,15 +12,18 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib import rc_context
 
+from clearsched.files import write_json
 from clearsched.params import stage_values, write_stage
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, result_of, simulate, start
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
+from clearsched.schemas import COMPARISON, EDGE_CASES, SEEDS, write_table
 from clearsched.shipped import store as shipped
 from stages import stage_params
 from toys import micro_trace, stage, toy_trace
@@ -253,3 +256,44 @@ def test_the_other_fair_is_fair_where_a_job_is_alone(embedded: Profiles) -> None
 def test_a_ratio_and_its_interval() -> None:
     mid, low, high = script("published").ratio(np.array([1.0, 3.0]), np.array([2.0, 2.0]))
     assert (mid, low, high) == pytest.approx((1.0, 0.5, 1.5))
+
+
+def test_scenarios_are_told_by_what_their_runs_wrote(tmp_path: Path) -> None:
+    """Of every learned policy the most next to the baseline: on test, with any seed, on edge cases, by its check."""
+    told = {"measure": "jct_s", "unit": "s", "mode": "argmax", "settings": "", "episodes": 2, "reference": "fair"}
+    numbers = dict.fromkeys(("ci_low", "ci_high", "worst", "difference_low", "difference_high"), 0.0)
+    rows = [
+        {"policy": "fair", "kind": "heuristic", "mean": 10.0, "difference": 0.0, "worst_to_baseline": 1.0},
+        {"policy": "teacher", "kind": "teacher", "mean": 8.0, "difference": -2.0, "worst_to_baseline": 0.9}
+        | {"seeds": 2, "seeds_difference": -1.5, "seeds_low": -3.0, "seeds_high": 1.0},
+        {"policy": "rule_list", "kind": "student", "mean": 9.0, "difference": -1.0, "worst_to_baseline": 1.1},
+    ]
+    rows = [told | numbers | row for row in rows]
+    seeds = [("teacher", 0, 0.9), ("teacher", 1, 1.55), ("rule_list", 0, 1.1)]
+    by_seed = [
+        {"policy": name, "kind": "student", "seed": seed, "chosen": not seed, "mean": 8.0, "worst_to_baseline": most}
+        for name, seed, most in seeds
+    ]
+    cases = [
+        row | {"edge_case": case, "label": case, "worst_to_baseline": most}
+        for row in rows[1:]
+        for case, most in (("normal", 0.8), ("giant_job", 1.25))
+    ]
+    folder = tmp_path / "toy"
+    tables = {
+        "evaluation/comparison": (rows, COMPARISON),
+        "evaluation/seeds": (by_seed, SEEDS),
+        "edge_cases/edge_cases": (cases, EDGE_CASES),
+    }
+    for name, (content, schema) in tables.items():
+        write_table(folder / f"{name}.parquet", pa.Table.from_pylist(content, schema), schema, {"objective": "jct_s"})
+    stress = {"worst": 1.05, "end": 1.1, "cleared": 0.9, "of_limit": 0.1, "hard": 1.6, "batch_end": 0.0}
+    write_json(folder / "teacher/teacher.json", {"stress": stress})
+    write_json(folder / "students/rule_list.json", {"stress": stress | {"hard": 1.3}})
+    network, rules = json.loads(run("scenarios.py", str(folder), "--json"))
+    assert (network["difference"], rules["difference"]) == ("-15.0 (-30.0 to +10.0)", "-10.0 (+0.0 to +0.0)")
+    assert (network["test"], network["seeds"], network["edge"], network["case"]) == (0.9, 1.55, 1.25, "giant_job")
+    assert network["verdict"].startswith("not safe: on an episode of the hardest kind it takes 1.60 times")
+    assert (rules["verdict"], rules["check"], rules["end"]) == ("safe", 1.05, 1.1)
+    shutil.rmtree(folder / "edge_cases")
+    assert run("scenarios.py", str(folder)).splitlines()[2].startswith("| toy | teacher | 8 | -15.0 (-30.0 to +10.0) |")

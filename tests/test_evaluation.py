@@ -352,18 +352,23 @@ def test_no_win_is_stated_that_other_training_seeds_do_not_have() -> None:
 def test_seeds_have_rows_and_a_table_of_their_own() -> None:
     base = rollout("capped_srpt", "heuristic", [10.0, 12.0, 14.0])
     runs = [of_seeds("teacher", [9.0, 11.0, 13.0], [10.0, 12.0, 17.0], chosen=1), of_seeds("rule_list", [11.0] * 3)]
-    table = seeds.seed_table(runs, base.objective)
+    plain = np.array([9.0, 12.0, 10.0])
+    table = seeds.seed_table(runs, base.objective, plain)
     conform(table, SEEDS, "test")
+    assert table["worst_to_baseline"].to_pylist() == pytest.approx([1.3, 1.7, 11 / 9])
+    assert seeds.seed_table(runs, base.objective, None)["worst_to_baseline"].to_pylist() == [None] * 3
     assert table["chosen"].to_pylist() == [False, True, True]
     assert table["difference_percent"].to_pylist() == pytest.approx([-100 / 12, 100 / 12, -100 / 12])
-    found = list(seeds.summaries(runs, base.objective, 1, 0.95, 999))
+    found = list(seeds.summaries(runs, base.objective, plain, 1, 0.95, 999))
     assert (found[0].mean, found[0].lowest, found[0].highest) == (12.0, 11.0, 13.0)
     assert found[0].deviation == pytest.approx(2**0.5) and found[0].difference.low < 0 < found[0].difference.high
     compared = comparison.compare(DAG_JOBS, [base, rollout("teacher", "teacher", [9.0] * 3)], base.name, BOOTSTRAP)
     empty = FIDELITY.empty_table()
     lines = text.render(DAG_JOBS, compared, [], empty, "3 episodes", BOOTSTRAP, found).splitlines()
     row = next(line for line in lines if line.startswith("teacher  ") and "11.00 to 13.00" in line)
-    assert row.split()[:3] == ["teacher", "2", "12.00"]
+    assert row.split()[:3] == ["teacher", "2", "12.00"] and row.split()[-1] == "1.70"
+    assert "x fair: the most next to fair, with any seed on any episode." in "\n".join(lines)
+    assert "* teacher with a training seed that is not kept: 1.70 times fair on its worst episode" in lines
     assert lines[-1] == "One training seed, spread not measured: rule list."
 
 

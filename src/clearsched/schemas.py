@@ -224,6 +224,7 @@ SEEDS = pa.schema(
         field("chosen", pa.bool_(), "", "whether it is the one that the other tables tell of"),
         field("mean", pa.float64(), "the objective's", "mean objective over the test episodes"),
         field("difference_percent", pa.float64(), "%", "difference to the reference, unless its mean is 0", True),
+        field("worst_to_baseline", pa.float64(), "", "see the comparison", True),
     ]
 )
 """The metadata names the `reference`."""

@@ -136,6 +136,12 @@ def difference_of(values: np.ndarray, base: np.ndarray, bootstrap: Bootstrap) ->
     return paired_difference(values, base, rng, bootstrap.confidence, bootstrap.resamples)
 
 
+def plain_objective(problem: Problem, rollouts: Sequence[Rollout]) -> np.ndarray | None:
+    """float64[episodes]: the baseline's objective; None where it was not run, or where more is better."""
+    found = (each.objective for each in rollouts if each.name == problem.baseline)
+    return next(found, None) if rollouts[0].measures[0].lower_is_better else None
+
+
 def find(rollouts: Sequence[Rollout], name: str) -> Rollout:
     """The rollout of the named policy.
 

@@ -78,13 +78,13 @@ def evaluate(
     metadata |= {"reference": reference, "episodes": ran.episodes, "of_episodes": ran.most}
     if ran.widest is not None:
         metadata |= {"widest_percent": ran.widest if np.isfinite(ran.widest) else None, "width_reached": ran.reached}
-    base = comparison.find(runs, reference).objective
+    base, plain = comparison.find(runs, reference).objective, comparison.plain_objective(problem, runs)
     tables: dict[str, tuple[pa.Table, pa.Schema]] = {
         "episodes": (rollouts.episode_table(runs), schemas.episodes(problem.measures)),
         "comparison": (compared, COMPARISON),
         "fidelity": (faithful, FIDELITY),
         "bounds": (bound_table(bounds), BOUNDS),
-        "seeds": (seeds.seed_table(seeded, base), SEEDS),
+        "seeds": (seeds.seed_table(seeded, base, plain), SEEDS),
         "seed_pairs": (paired, SEED_PAIRS),
         "students": (beside, STUDENTS),
         **instance.details(runs, episodes),
@@ -99,7 +99,7 @@ def evaluate(
     found = verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
     setting = instance.describe("test", episodes)
     guards = guard_lines(problem, runs)
-    together = list(seeds.summaries(seeded, base, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
+    together = list(seeds.summaries(seeded, base, plain, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
     added = control_lines(problem, runs, bootstrap)
     told = text.render(
         problem, compared, found, faithful, setting, bootstrap, together, beside, added, guards, paired, str(ran)

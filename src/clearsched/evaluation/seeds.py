@@ -25,6 +25,7 @@ from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.schemas import SEEDS
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import read_scorer
+from clearsched.search.safety import worst_ratio
 
 LEARNED = ("searched", "teacher", "student")
 """The kinds of policy whose training draws numbers."""
@@ -147,12 +148,17 @@ def trained_of(
     return found
 
 
-def seed_table(runs: Sequence[SeedRuns], reference: np.ndarray) -> pa.Table:
-    """One row a learned policy and training seed, of schema SEEDS; `reference`: float64[episodes], its objective."""
+def seed_table(runs: Sequence[SeedRuns], reference: np.ndarray, plain: np.ndarray | None) -> pa.Table:
+    """One row a learned policy and training seed, of schema SEEDS.
+
+    `reference`, `plain`: float64[episodes], objective of the reference and of the problem's baseline (None: not run,
+    or more is better).
+    """
     base = float(reference.mean())
     rows = [
         {"policy": run.name, "kind": run.kind, "seed": int(seed), "chosen": bool(chosen), "mean": float(values.mean())}
         | {"difference_percent": 100.0 * (float(values.mean()) - base) / abs(base) if base else None}
+        | {"worst_to_baseline": None if plain is None else worst_ratio(values, plain) or None}
         for run in runs
         for seed, chosen, values in zip(run.seeds, run.chosen, run.objective, strict=True)
     ]
@@ -169,12 +175,21 @@ class Summary(NamedTuple):
     highest: float
     deviation: float  # of the seeds' means, S - 1; NaN with one seed
     difference: Interval  # paired, to the reference, over seeds and episodes, in the objective's unit
+    worst: float | None  # most next to the baseline, of any seed on any episode; None: nobody can tell
 
 
 def summaries(
-    runs: Sequence[SeedRuns], reference: np.ndarray, seed: int, confidence: float, resamples: int
+    runs: Sequence[SeedRuns],
+    reference: np.ndarray,
+    plain: np.ndarray | None,
+    seed: int,
+    confidence: float,
+    resamples: int,
 ) -> Iterator[Summary]:
-    """What each policy's training seeds say together; ends of the interval are NaN where there is one seed."""
+    """What each policy's training seeds say together; ends of the interval are NaN where there is one seed.
+
+    `reference`, `plain`: as of `seed_table`.
+    """
     for run in runs:
         means = run.objective.mean(axis=1)
         deviation = float(np.std(means, ddof=1)) if len(means) > 1 else float("nan")
@@ -186,6 +201,7 @@ def summaries(
             float(means.max()),
             deviation,
             over_seeds(run, reference, seed, confidence, resamples),
+            None if plain is None else worst_ratio(run.objective, np.broadcast_to(plain, run.objective.shape)) or None,
         )
 
 

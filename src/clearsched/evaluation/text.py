@@ -16,7 +16,7 @@ from clearsched.evaluation.seeds import Summary
 from clearsched.evaluation.statistics import Bootstrap
 from clearsched.evaluation.students import student_lines
 from clearsched.evaluation.verdicts import Verdict
-from clearsched.evaluation.worst import stray_lines, worst_lines
+from clearsched.evaluation.worst import seed_stray_lines, stray_lines, worst_lines
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem
@@ -76,6 +76,7 @@ def render(
         *(f"* {item}" for item in found if item.policy != item.reference),
         *controls,
         *stray_lines(problem, of_objective),
+        *seed_stray_lines(problem, of_objective, seeds),
         *guards,
         *_seed_lines(problem, seeds, rows[0]["reference"], float(_mean_of_reference(of_objective)), objective),
         *(pair_lines(problem, pairs, objective) if pairs is not None else ()),
@@ -155,6 +156,8 @@ def _seed_lines(
         places = decimals(max(abs(summary.mean) for summary in several))
         header = ["policy", "seeds", with_unit(f"mean {objective.short}", objective.unit), "lowest to highest seed"]
         header += [with_unit("deviation", objective.unit), with_unit("difference", unit), with_unit("CI", unit)]
+        plain = label(problem, problem.baseline)
+        header.append(f"x {plain}")
         body = []
         for summary in several:
             told = summary.difference.scaled(factor)
@@ -162,11 +165,12 @@ def _seed_lines(
             cells = [label(problem, summary.name), str(summary.seeds), f"{summary.mean:.{places}f}", spread]
             ends = _ends(told.low, told.high, "{:+.1f}" if unit == "%" else f"{{:+.{places}f}}")
             mean = f"{told.mean:+.1f}" if unit == "%" else f"{told.mean:+.{places}f}"
-            body.append([*cells, f"{summary.deviation:.{places + 1}f}", mean, ends])
+            worst = "" if summary.worst is None else f"{summary.worst:.2f}"
+            body.append([*cells, f"{summary.deviation:.{places + 1}f}", mean, ends, worst])
         yield "Over training seeds and episodes: each policy as training makes it"
         yield ""
         yield f"Means over the seeds of a policy. CI: of the difference to {label(problem, reference)}, over seeds and"
-        yield "episodes: both are drawn anew."
+        yield f"episodes: both are drawn anew. x {plain}: the most next to {plain}, with any seed on any episode."
         yield ""
         yield from layout(header, body, left=1)
     if single:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clearsched.evaluation.guards import MEASURES
 from clearsched.evaluation.policies import label
-from clearsched.evaluation.seeds import LEARNED
+from clearsched.evaluation.seeds import LEARNED, Summary
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem, told_measures
@@ -74,3 +74,18 @@ def stray_lines(problem: Problem, rows: list[Row], where: str = "") -> list[str]
         told = ", ".join(f"{label(problem, row['policy'])} {row['worst_to_baseline']:.2f}" for row in others)
         lines.append(f"* {where}heuristics above {LIMIT:g} times {plain} on an episode: {told}")
     return lines
+
+
+def seed_stray_lines(problem: Problem, rows: list[Row], seeds: Sequence[Summary]) -> list[str]:
+    """A line for each policy that is not far worse than the baseline on any episode, but is with another training seed.
+
+    `rows`: as of `stray_lines`, which tells of the others.
+    """
+    plain = label(problem, problem.baseline)
+    told = {row["policy"] for row in rows if (row["worst_to_baseline"] or 0.0) > LIMIT}
+    return [
+        f"* {label(problem, each.name)} with a training seed that is not kept: {each.worst:.2f} times {plain} on its "
+        "worst episode"
+        for each in seeds
+        if each.name not in told and (each.worst or 0.0) > LIMIT
+    ]

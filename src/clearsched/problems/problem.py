@@ -287,6 +287,12 @@ class Instance(Protocol):
         A policy that is chosen must not stray from the baseline on any of them. May be empty.
         """
 
+    def redrawn(self, episodes: Sequence[Episode], count: int, seed: int) -> list[Episode]:
+        """`count` further episodes like these, of their jobs, for what is so rare that these need not show it.
+
+        The same for the same episodes and seed. May be empty.
+        """
+
     def is_hard(self, episode: Episode) -> bool:
         """Whether luck decides how near a policy is to the baseline in an episode, so that more is allowed there."""
 

@@ -180,16 +180,22 @@ class Check:
 
     def strayed(self, policy: Policy) -> list[int]:
         """The places of the episodes on which it strays, of the first part in which it does; none: it is safe."""
-        for number, (own, theirs, leeway) in enumerate(self._tables(policy)):
-            each = np.split(np.arange(own.shape[1]), own.shape[1])
-            alone = [verdict_of(own[:, i], theirs[:, i], Leeway(*(told[i] for told in leeway))) for i in each]
-            if any(verdict.strays for verdict in alone):
-                return [number * self._part + i for i, verdict in enumerate(alone) if verdict.strays]
-        return []
+        return next((strayed for strayed in self._strayed(policy) if strayed), [])
+
+    def strayed_of_all(self, policy: Policy) -> list[int]:
+        """The places of all episodes on which it strays."""
+        return [place for part in self._strayed(policy) for place in part]
 
     def is_safe(self, policy: Policy) -> bool:
         """Whether it does not stray."""
         return not self.verdict(policy).strays
+
+    def _strayed(self, policy: Policy) -> Iterator[list[int]]:
+        """Of each part in turn: the places of the episodes on which it strays."""
+        for number, (own, theirs, leeway) in enumerate(self._tables(policy)):
+            each = np.split(np.arange(own.shape[1]), own.shape[1])
+            alone = [verdict_of(own[:, i], theirs[:, i], Leeway(*(told[i] for told in leeway))) for i in each]
+            yield [number * self._part + i for i, verdict in enumerate(alone) if verdict.strays]
 
     def _tables(self, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray, Leeway]]:
         """Of each part in turn: what a policy and the baseline come to, and where more is allowed."""

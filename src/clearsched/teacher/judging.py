@@ -70,33 +70,60 @@ def _next_to_baseline(instance: Instance, episodes: Sequence[Episode]) -> Check:
     return Check(Lanes(instance), heuristic(instance.problem, instance.problem.baseline), episodes, LOCKSTEP)
 
 
+ANEW = 1
+"""The seed of further episodes; that of the stress is 0."""
+
+
 class Asked:
     """What a clone is asked between rounds: the safety check, but for the validation episodes, which choose.
 
     Attributes:
-        episodes: the training episodes and the stress that networks are asked.
+        episodes: the training episodes, the stress that networks are asked, and further episodes of training jobs.
     """
 
-    def __init__(self, instance: Instance, guard: Guard | None) -> None:
-        """`guard`: that the network will have."""
-        self.episodes = _trained_on(instance)
-        self._check = _next_to_baseline(instance, self.episodes)
+    def __init__(self, instance: Instance, guard: Guard | None, expert: Policy | None = None, further: int = 0) -> None:
+        """Prepare to ask.
+
+        Args:
+            instance: the problem with its data.
+            guard: that the network will have.
+            expert: what is cloned; of no use without further episodes.
+            further: episodes that are drawn anew, of which those are asked on which the expert does not stray: no
+                clone learns from it what it cannot do itself.
+        """
+        first = _trained_on(instance)
+        drawn = instance.redrawn(instance.split("train"), further, ANEW) if expert is not None and further else []
+        strayed = set(_next_to_baseline(instance, drawn).strayed_of_all(expert)) if expert is not None else set()
+        rare = [episode for place, episode in enumerate(drawn) if place not in strayed]
+        self.episodes, self._first = [*first, *rare], len(first)
+        self._check, self._rare = _next_to_baseline(instance, first), _next_to_baseline(instance, rare)
+        self._instance = instance
         self._guard, self._helps, self._problem = guard, means_help(instance), instance.problem
 
+    def with_validation(self) -> Check:
+        """The same and the validation episodes."""
+        return _next_to_baseline(self._instance, [*self._instance.split("validation"), *self.episodes])
+
     def strayed(self, network: Any) -> list[int]:
-        """The places of episodes on which the network strays, a few of all; none: it is safe on them."""
+        """The places of episodes on which the network strays; none: it is safe on them.
+
+        A few of those of the safety check; where it strays on none of these, all of the further ones: they are rare.
+        """
         own = copy.deepcopy(network).cpu()
-        return self._check.strayed(TeacherPolicy(own, self._problem, guard=self._guard, help_first=self._helps))
+        policy = TeacherPolicy(own, self._problem, guard=self._guard, help_first=self._helps)
+        return self._check.strayed(policy) or [self._first + place for place in self._rare.strayed_of_all(policy)]
 
 
-def settle(training: Training, guard: Guard | None = None) -> Chosen:
+def settle(training: Training, guard: Guard | None = None, asked: Asked | None = None) -> Chosen:
     """A training comes to the latest of its best networks that is safe, or to the best where none is.
 
-    A line on stderr tells of each that is not. `guard`: that each of them has.
+    A line on stderr tells of each that is not. `guard`: that each of them has; `asked`: what the clone was asked, which
+    is asked what improvement made of it as well.
     """
-    candidates = training.bests[::-1]
+    candidates, instance = training.bests[::-1], training.instance
     policies = [_policy(training, candidate, guard) for candidate in candidates]
-    chosen = first_safe(check_of(training.instance).verdict, policies)
+    check = check_of(instance) if asked is None else asked.with_validation()
+    chosen = first_safe(check.verdict, policies)
     for candidate, verdict in zip(candidates, chosen.verdicts, strict=False):
         if verdict.strays:
             print(f"clearsched: teacher: {candidate.at}: not safe: {verdict}", file=sys.stderr)

@@ -62,6 +62,13 @@ class CloneParams(Section):
         description="most rounds after these, each on the training episodes and the streams of the safety check on "
         "which the clone strays, until it strays on none",
     )
+    safety_episodes: int = Field(
+        0,
+        ge=0,
+        le=100_000,
+        description="further episodes of training jobs, drawn anew, that the clone is asked too, where what is "
+        "imitated does not stray: for what comes less than once in a thousand",
+    )
     epochs: Count = Field(4, description="passes over the decisions in each round")
     learning_rate: Rate = Field(2e-3, description="step size of Adam at the start of a round; it falls to 0")
     batch_size: Count = Field(128, description="decisions in a step")

@@ -16,7 +16,6 @@ from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance, as_made, means_help
 from clearsched.schemas import LEARNING_CURVE, write_table
-from clearsched.scorers.guard import Guard
 from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import evidence
 from clearsched.teacher.checkpoints import save_checkpoint
@@ -86,9 +85,11 @@ def train(
     out_dir = Path(out_dir)
     digest = digest_json([CHECKPOINT, origin, problem.name, device.type, torch.__version__])
     checkpoints = Checkpoints(out_dir, digest, params.teacher.checkpoint_s)
+    clone = params.teacher.clone
+    asked = Asked(instance, guard, experts.cloned, clone.safety_episodes) if clone.safety_rounds else None
     with one_thread():
-        training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live", guard)
-    chosen = settle(training, guard)
+        training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live", asked)
+    chosen = settle(training, guard, asked)
     baseline = heuristic(problem, problem.baseline)
     facts = {
         "seed": params.seed,
@@ -127,14 +128,16 @@ def run(
     checkpoints: Checkpoints | None = None,
     device: torch.device | None = None,
     live_dir: Path | None = None,
-    guard: Guard | None = None,
+    asked: Asked | None = None,
 ) -> Training:
-    """Both phases of training, with a progress bar on stderr; on from the checkpoint if there is one."""
+    """Both phases of training, with a progress bar on stderr; on from the checkpoint if there is one.
+
+    `asked`: what the clone is asked between rounds, if it is.
+    """
     weights, cloning, improving = streams(params.seed, training_seed)
     network = new_network(instance, params.teacher, weights).to(device or torch.device("cpu"))
     episodes, validation = (as_made(instance, instance.split(split)) for split in ("train", "validation"))
     training = Training(instance, validation, network, experts)
-    asked = Asked(instance, guard) if params.teacher.clone.safety_rounds else None
     further = as_made(instance, asked.episodes) if asked else ()
     clone = Cloning(network, instance, episodes, experts.cloned.compiled, params.teacher.clone, cloning, further)
     improve = Improving(

@@ -122,6 +122,10 @@ class DagJobsInstance:
         kinds = stress.kinds_of(episodes, self.stress_share)
         return [made for kind in kinds for made in self.stressed_by(kind, episodes)]
 
+    def redrawn(self, episodes: Sequence[Workload], count: int, seed: int) -> list[Workload]:
+        """Streams, or batches, with as many jobs as the first one has."""
+        return self.stressed_by(stress.like(episodes, count), episodes, seed)
+
     def is_hard(self, episode: Workload) -> bool:
         """Whether it has a giant, which keeps the executors that it has until its stage has no task left.
 

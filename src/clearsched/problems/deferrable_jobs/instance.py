@@ -138,6 +138,10 @@ class DeferrableJobs:
         """None: what an episode's own capacity cannot hold is late under every policy."""
         return []
 
+    def redrawn(self, episodes: Sequence[Episode], count: int, seed: int) -> list[Episode]:
+        """None: an episode's jobs belong to its own capacity."""
+        return []
+
     def is_hard(self, episode: Episode) -> bool:
         """None is."""
         return False

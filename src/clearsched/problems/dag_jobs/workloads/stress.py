@@ -77,6 +77,12 @@ def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, 
     return tuple(_part(kind, share) for kind in kinds)
 
 
+def like(episodes: Sequence[Workload], count: int) -> Stress:
+    """No stress at all: `count` episodes with the jobs and arrivals of these, that many of what is out of none."""
+    jobs = len(episodes[0].profile)
+    return Stress(f"{jobs} jobs", jobs, 1.0, 0 if are_streams(episodes) else jobs, count)
+
+
 def _part(kind: Stress, share: float) -> Stress:
     """The kind with a share of its episodes, at least one, and of the jobs of each, at least `FEWEST` of them."""
     jobs = max(math.ceil(share * kind.jobs), min(FEWEST, kind.jobs))

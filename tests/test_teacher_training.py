@@ -465,6 +465,55 @@ def test_asked_is_where_a_network_strays(inputs: list[Path], trained: Path, monk
     assert any(part) and asked.strayed(policy.network) == [begin + i for i, strays in enumerate(part) if strays]
 
 
+def test_a_clone_is_asked_all_that_is_rare_and_that_its_expert_can(inputs: list[Path], trained: Path) -> None:
+    """After the check come further episodes, drawn anew, but for those on which the expert strays itself."""
+    instance = opened(inputs)
+    fair, expert = heuristic("fair"), heuristic("sjf_cp")
+    drawn = instance.redrawn(instance.split("train"), 40, judging.ANEW)
+    check = Check(judging.Lanes(instance), fair, drawn)
+    lanes = judging.Lanes(instance)
+    strayed = [place for place, episode in enumerate(drawn) if not Check(lanes, fair, [episode]).is_safe(expert)]
+    assert 0 < len(strayed) < len(drawn) and check.strayed_of_all(expert) == strayed
+    assert check.strayed(expert) == [place for place in strayed if place // 16 == strayed[0] // 16], "of one part"
+    first = judging.Asked(instance, None).episodes
+    asked = judging.Asked(instance, None, expert, 40)
+    seeds = [episode.seed for episode in asked.episodes]
+    rare = [episode.seed for place, episode in enumerate(drawn) if place not in strayed]
+    assert seeds == [episode.seed for episode in first] + rare
+    network = teacher.load_policy(trained / "teacher.safetensors").network
+    told = [seeds[place] for place in asked.strayed(network)]
+    asked._check = Check(judging.Lanes(instance), fair, [])  # as if it strayed on none of the check
+    of_rare = [seeds[place] for place in asked.strayed(network)]
+    assert told and set(told) <= {episode.seed for episode in first} and set(of_rare) <= set(rare)
+    policy = teacher.load_policy(trained / "teacher.safetensors")
+    kept = [episode for episode in drawn if episode.seed in set(rare)]
+    alone = [not Check(judging.Lanes(instance), fair, [episode]).is_safe(policy) for episode in kept]
+    assert of_rare == [episode.seed for episode, strays in zip(kept, alone, strict=True) if strays]
+
+
+def test_what_improvement_makes_is_asked_what_the_clone_was(
+    inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The validation episodes, and all that the clone was asked."""
+    given = with_safety_rounds(1)
+    clone = given.teacher.clone.model_copy(update={"safety_episodes": 12})
+    given = given.model_copy(update={"teacher": given.teacher.model_copy(update={"clone": clone})})
+    seen = []
+
+    def settled(trained: Any, guard: Any, asked: judging.Asked) -> Any:
+        check = asked.with_validation()
+        seen.extend(episode.seed for part in check._parts for episode in part)
+        return SimpleNamespace(refused=[], verdict=Verdict(1.0, len(seen)))
+
+    monkeypatch.setattr(training, "settle", settled)
+    facts = teacher.train(given, *inputs, [], tmp_path / "out")
+    instance = opened(inputs)
+    expert = find_experts(instance, given.teacher.clone.policy, inputs[2], []).cloned
+    asked = judging.Asked(instance, None, expert, 12).episodes
+    assert seen == [episode.seed for episode in (*instance.split("validation"), *asked)]
+    assert facts["stress"]["episodes"] == len(seen)
+
+
 def test_what_was_the_best_before_is_kept_where_the_best_strays(
     inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -500,6 +500,26 @@ def test_a_swarm_is_of_the_smallest_jobs_and_comes_at_once() -> None:
         assert one.seed == plain.seed
 
 
+@pytest.mark.parametrize("gap_ms", [0, 5000])
+def test_episodes_are_drawn_anew_like_those_of_training(trace_path: Path, gap_ms: int) -> None:
+    """Streams like streams, batches like batches: as many jobs, of the same profiles, the same for the same seed."""
+    draw(trace_path)
+    instance = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
+    training = [replace(one, arrival_ms=gap_ms * np.arange(len(one.profile))) for one in instance.split("train")]
+    jobs = len(training[0].profile)
+    one, again, other, more = (
+        instance.redrawn(training, count, seed) for count, seed in ((9, 3), (9, 3), (9, 4), (12, 3))
+    )
+    assert [len(episode.profile) for episode in one] == [jobs] * 9
+    assert [episode.seed for episode in one] == [episode.seed for episode in again]
+    assert [episode.seed for episode in one] == [episode.seed for episode in more[:9]]
+    assert not {episode.seed for episode in one} & {episode.seed for episode in (*other, *training)}
+    trained = {profile for episode in training for profile in episode.profile.tolist()}
+    assert all(set(episode.profile.tolist()) <= trained for episode in one)
+    assert {instance.is_batch(episode) for episode in one} == {gap_ms == 0}
+    assert not any(map(instance.is_hard, one))
+
+
 def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:
     """All of it where the file tells none."""
     shares = {}

@@ -23,6 +23,9 @@ GRID = 200
 LOOPS, STEPS = 5, 1_000_000
 """The loop that is timed: the fastest of so many, of so many steps; together about half a second."""
 
+ASKED = 0.5
+"""What a further episode of the safety check costs, which a clone is asked some four times, next to a cloned one."""
+
 
 class Work(NamedTuple):
     """What a stage does.
@@ -92,7 +95,9 @@ def work_of(params: Params) -> dict[str, Work]:
     families = len(search.families) if search.source == "search" else 0
     seeds = teacher.seeds if teacher.source == "train" else 0
     rollouts = teacher.improve.iterations * teacher.improve.sequences * teacher.improve.rollouts
-    cloned = teacher.clone.episodes * (1 + teacher.clone.dagger_rounds + teacher.clone.safety_rounds)
+    clone = teacher.clone
+    cloned = clone.episodes * (1 + clone.dagger_rounds + clone.safety_rounds)
+    cloned += round(ASKED * clone.safety_episodes) if clone.safety_rounds else 0
     refine, fits = students.refine, fits_of(params)
     tried = refine.rounds * refine.evaluations * refine.structures * min(refine.episodes, episodes.train)
     return {

@@ -115,7 +115,16 @@ INDUSTRIAL: dict[str, Any] = {
         "episodes": {"train": 512},
     },
     "search": {"families": ["reserve"], "evaluations": 2000, "restarts": 10},
-    "teacher": {"clone": {"episodes": 48, "dagger_rounds": 5, "epochs": 8, "tolerance": None, "safety_rounds": 6}},
+    "teacher": {
+        "clone": {
+            "episodes": 48,
+            "dagger_rounds": 5,
+            "epochs": 8,
+            "tolerance": None,
+            "safety_rounds": 6,
+            "safety_episodes": 2000,
+        }
+    },
     "decisions": {"episodes": 256},
     "students": {
         "names": ["rule_list"],

@@ -28,7 +28,7 @@ from next_to_fair import corrected, parser_of, policies_of, rows_of, tell
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import PROBLEM
-from clearsched.problems.dag_jobs.workloads.stress import Stress, kinds_of
+from clearsched.problems.dag_jobs.workloads.stress import kinds_of, like
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.settings import GuardParams
 from clearsched.search.guard_bounds import measured
@@ -67,8 +67,7 @@ def measure(
     instance = open_instance(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
     training, policies = instance.split("train"), with_guards(policies_of(names), guards, instance, folder)
     rows: list[dict[str, Any]] = []
-    jobs = len(training[0].profile)
-    for kind in [Stress(f"{jobs} jobs, fresh", jobs, 1.0, 0, fresh)] if fresh else kinds_of(training):
+    for kind in [like(training, fresh)] if fresh else kinds_of(training):
         if only in kind.name:
             episodes = instance.stressed_by(kind, training, seed)
             episodes = corrected(episodes, correction) if correction else episodes

@@ -78,9 +78,9 @@ def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, 
 
 
 def like(episodes: Sequence[Workload], count: int) -> Stress:
-    """No stress at all: `count` episodes with the jobs and arrivals of these, that many of what is out of none."""
+    """No stress at all: so many episodes like these, streams or batches, with as many jobs as the first one has."""
     jobs = len(episodes[0].profile)
-    return Stress(f"{jobs} jobs", jobs, 1.0, 0 if are_streams(episodes) else jobs, count)
+    return Stress(f"{jobs} jobs, drawn anew", jobs, 1.0, 0 if are_streams(episodes) else jobs, count)
 
 
 def _part(kind: Stress, share: float) -> Stress:

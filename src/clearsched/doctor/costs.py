@@ -23,8 +23,8 @@ GRID = 200
 LOOPS, STEPS = 5, 1_000_000
 """The loop that is timed: the fastest of so many, of so many steps; together about half a second."""
 
-ASKED = 0.5
-"""What a further episode of the safety check costs, which a clone is asked some four times, next to a cloned one."""
+ASKED = 1.0
+"""What a further episode of the safety check costs, which a clone is asked up to seven times, next to a cloned one."""
 
 
 class Work(NamedTuple):

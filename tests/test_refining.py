@@ -41,7 +41,7 @@ from clearsched.search import probing, safety
 from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import ROWS, Trials, trials
-from clearsched.students import limit_caps, refinement_steps, switch
+from clearsched.students import limit_caps, refinement_steps, repairing, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
 from clearsched.students.level_structures import LevelSpace, level_structures
@@ -644,11 +644,12 @@ def test_several_changes_follow_where_no_single_one_passes_the_whole_check(
     assert repairs(RefineParams(repairs=0)) == [] and asked == [0, 3], "none is tried"
 
 
-def test_a_repair_may_move_a_number(seen: Choices) -> None:
+def test_a_repair_may_move_a_number(seen: Choices, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each threshold and level, up and down, one at a time; where a number alone cures, that is the repair."""
     rules = RuleList((Rule((Condition(WORK, True, 3.0),), 2.0), Rule((), 1.0)), NAMES)
     student, columns = student_of(rules), columns_of(seen)
-    found = shifted(student, columns)
+    near = around(task_of(seen))
+    found = shifted(student, columns, near)
     moved = {each.scorers["stage"].rules[0].conditions[0].threshold for each in found}
     assert moved == {1.0, 2.0, 3.0, 4.0, 5.0}
     assert all(str(each.scorers) != str(student.scorers) for each in found)
@@ -661,8 +662,12 @@ def test_a_repair_may_move_a_number(seen: Choices) -> None:
         excess=lambda policies: np.array([not is_cured(each) for each in policies], float),
         verdict=lambda policy: SimpleNamespace(strays=not is_cured(policy)),
     )
-    cured = descended(student, around(task_of(seen)), probes, columns, 16)
+    cured = descended(student, near, probes, columns, 16)
     assert cured is not None and is_cured(cured)
+    monkeypatch.setattr(repairing, "SHIFTED", 2)
+    few = [str(each.scorers) for each in shifted(student, columns, near)]
+    of_all = [str(each.scorers) for each in screened(found, near.costs, near.short, 2)]
+    assert len(few) == 2 and few == of_all, "of very many the cheapest"
 
 
 def test_how_far_a_policy_is_beyond_its_bounds_on_what_told() -> None:

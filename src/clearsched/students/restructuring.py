@@ -211,11 +211,13 @@ def other_ties(rules: RuleList, most: int) -> list[RuleList]:
     return [replace(rules, ties=option, shares=()) for option in found] if most else []
 
 
-def screened(options: Sequence[ScoredPolicy], costs: Costs, short: Sequence[Episode]) -> Sequence[ScoredPolicy]:
+def screened(
+    options: Sequence[ScoredPolicy], costs: Costs, short: Sequence[Episode], most: int = SCREENED
+) -> Sequence[ScoredPolicy]:
     """The options that are the best on a few short episodes, in their order: most of a thousand are plainly worse."""
-    if len(options) <= SCREENED:
+    if len(options) <= most:
         return options
-    return [options[place] for place in sorted(cheapest(options, costs, short)[:SCREENED])]
+    return [options[place] for place in sorted(cheapest(options, costs, short)[:most])]
 
 
 def cheapest(options: Sequence[ScoredPolicy], costs: Costs, short: Sequence[Episode]) -> list[int]:

@@ -67,7 +67,7 @@ class CloneParams(Section):
         ge=0,
         le=100_000,
         description="further episodes of training jobs, drawn anew, that the clone is asked too, where what is "
-        "imitated does not stray: for what comes less than once in a thousand",
+        "imitated does not stray: for what comes less than once in a thousand; of no use without safety_rounds",
     )
     epochs: Count = Field(4, description="passes over the decisions in each round")
     learning_rate: Rate = Field(2e-3, description="step size of Adam at the start of a round; it falls to 0")

@@ -85,10 +85,15 @@ def parser_of(doc: str | None, seed: int) -> argparse.ArgumentParser:
 
 def tell(rows: Sequence[Mapping[str, Any]], kind: str, as_json: bool) -> None:
     """Print rows, each with its `kind` of episodes, as a Markdown table or as JSON."""
+    tell_columns(rows, {kind: (kind, ""), **COLUMNS}, as_json)
+
+
+def tell_columns(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]], as_json: bool) -> None:
+    """Print rows as a Markdown table of `columns` (as `COLUMNS`), or as JSON."""
     if as_json:
         print(json.dumps(rows))
         return
-    print(f"| {' | '.join([kind, *(title for title, _ in COLUMNS.values())])} |")
-    print("|---" * (len(COLUMNS) + 1) + "|")
+    print(f"| {' | '.join(title for title, _ in columns.values())} |")
+    print("|---" * len(columns) + "|")
     for row in rows:
-        print(f"| {' | '.join([row[kind], *(format(row[key], how) for key, (_, how) in COLUMNS.items())])} |")
+        print(f"| {' | '.join(format(row[key], how) for key, (_, how) in columns.items())} |")

@@ -12,10 +12,11 @@ and what the safety check said: the most, beside a giant, and the last job's end
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from next_to_fair import tell_columns
 
 from clearsched.evaluation.seeds import LEARNED
 from clearsched.files import read_json
@@ -98,13 +99,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = [row for folder in options.results for row in rows_of(folder)]
-    if options.json:
-        print(json.dumps(rows))
-        return
-    print(f"| {' | '.join(title for title, _ in COLUMNS.values())} |")
-    print("|---" * len(COLUMNS) + "|")
-    for row in rows:
-        print(f"| {' | '.join(format(row[key], how) for key, (_, how) in COLUMNS.items())} |")
+    tell_columns(rows, COLUMNS, options.json)
 
 
 if __name__ == "__main__":

@@ -476,7 +476,8 @@ def test_a_clone_is_asked_all_that_is_rare_and_that_its_expert_can(inputs: list[
     assert 0 < len(strayed) < len(drawn) and check.strayed_of_all(expert) == strayed
     assert check.strayed(expert) == [place for place in strayed if place // 16 == strayed[0] // 16], "of one part"
     first = judging.Asked(instance, None).episodes
-    asked = judging.Asked(instance, None, expert, 40)
+    assert judging.within_reach(SimpleNamespace(), expert, 0) == [], "a problem that draws none anew is not asked to"
+    asked = judging.Asked(instance, None, judging.within_reach(instance, expert, 40))
     seeds = [episode.seed for episode in asked.episodes]
     rare = [episode.seed for place, episode in enumerate(drawn) if place not in strayed]
     assert seeds == [episode.seed for episode in first] + rare
@@ -509,7 +510,7 @@ def test_what_improvement_makes_is_asked_what_the_clone_was(
     facts = teacher.train(given, *inputs, [], tmp_path / "out")
     instance = opened(inputs)
     expert = find_experts(instance, given.teacher.clone.policy, inputs[2], []).cloned
-    asked = judging.Asked(instance, None, expert, 12).episodes
+    asked = judging.Asked(instance, None, judging.within_reach(instance, expert, 12)).episodes
     assert seen == [episode.seed for episode in (*instance.split("validation"), *asked)]
     assert facts["stress"]["episodes"] == len(seen)
 

@@ -52,7 +52,7 @@ def compare(
     sign = 1.0 if objective.lower_is_better else -1.0
     order = sorted(rollouts, key=lambda rollout: (sign * rollout.objective.mean(), rollout.name))
     base = find(rollouts, reference)
-    plain = next((rollout for rollout in rollouts if rollout.name == problem.baseline), None)
+    plain = plain_of(problem, rollouts)
     told = [*(told_measures(problem, objective) if further is None else (objective, *further))]
     told += guard_measures(rollouts)
     trained = {run.name: run for run in seeds if len(run.seeds) > 1}
@@ -136,10 +136,15 @@ def difference_of(values: np.ndarray, base: np.ndarray, bootstrap: Bootstrap) ->
     return paired_difference(values, base, rng, bootstrap.confidence, bootstrap.resamples)
 
 
+def plain_of(problem: Problem, rollouts: Sequence[Rollout]) -> Rollout | None:
+    """The baseline's rollout; None where it was not run."""
+    return next((rollout for rollout in rollouts if rollout.name == problem.baseline), None)
+
+
 def plain_objective(problem: Problem, rollouts: Sequence[Rollout]) -> np.ndarray | None:
     """float64[episodes]: the baseline's objective; None where it was not run, or where more is better."""
-    found = (each.objective for each in rollouts if each.name == problem.baseline)
-    return next(found, None) if rollouts[0].measures[0].lower_is_better else None
+    plain = plain_of(problem, rollouts)
+    return plain.objective if plain and plain.measures[0].lower_is_better else None
 
 
 def find(rollouts: Sequence[Rollout], name: str) -> Rollout:

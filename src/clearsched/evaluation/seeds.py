@@ -158,11 +158,16 @@ def seed_table(runs: Sequence[SeedRuns], reference: np.ndarray, plain: np.ndarra
     rows = [
         {"policy": run.name, "kind": run.kind, "seed": int(seed), "chosen": bool(chosen), "mean": float(values.mean())}
         | {"difference_percent": 100.0 * (float(values.mean()) - base) / abs(base) if base else None}
-        | {"worst_to_baseline": None if plain is None else worst_ratio(values, plain) or None}
+        | {"worst_to_baseline": _most(values, plain)}
         for run in runs
         for seed, chosen, values in zip(run.seeds, run.chosen, run.objective, strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=SEEDS)
+
+
+def _most(values: np.ndarray, plain: np.ndarray | None) -> float | None:
+    """The most next to the baseline on any episode, of float64[..., episodes]; None: nobody can tell."""
+    return None if plain is None else worst_ratio(values, np.broadcast_to(plain, values.shape)) or None
 
 
 class Summary(NamedTuple):
@@ -201,7 +206,7 @@ def summaries(
             float(means.max()),
             deviation,
             over_seeds(run, reference, seed, confidence, resamples),
-            None if plain is None else worst_ratio(run.objective, np.broadcast_to(plain, run.objective.shape)) or None,
+            _most(run.objective, plain),
         )
 
 

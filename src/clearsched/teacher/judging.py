@@ -74,29 +74,30 @@ ANEW = 1
 """The seed of further episodes; that of the stress is 0."""
 
 
+def within_reach(instance: Instance, expert: Policy, count: int) -> list[Episode]:
+    """Of `count` further episodes of training jobs, drawn anew, those on which what is cloned does not stray.
+
+    No clone learns from it what it cannot do itself.
+    """
+    if not count:
+        return []
+    drawn = instance.redrawn(instance.split("train"), count, ANEW)
+    strayed = set(_next_to_baseline(instance, drawn).strayed_of_all(expert))
+    return [episode for place, episode in enumerate(drawn) if place not in strayed]
+
+
 class Asked:
     """What a clone is asked between rounds: the safety check, but for the validation episodes, which choose.
 
     Attributes:
-        episodes: the training episodes, the stress that networks are asked, and further episodes of training jobs.
+        episodes: the training episodes, the stress that networks are asked, and further episodes.
     """
 
-    def __init__(self, instance: Instance, guard: Guard | None, expert: Policy | None = None, further: int = 0) -> None:
-        """Prepare to ask.
-
-        Args:
-            instance: the problem with its data.
-            guard: that the network will have.
-            expert: what is cloned; of no use without further episodes.
-            further: episodes that are drawn anew, of which those are asked on which the expert does not stray: no
-                clone learns from it what it cannot do itself.
-        """
+    def __init__(self, instance: Instance, guard: Guard | None, further: Sequence[Episode] = ()) -> None:
+        """`guard`: that the network will have; `further`: what is asked besides (`within_reach`)."""
         first = _trained_on(instance)
-        drawn = instance.redrawn(instance.split("train"), further, ANEW) if expert is not None and further else []
-        strayed = set(_next_to_baseline(instance, drawn).strayed_of_all(expert)) if expert is not None else set()
-        rare = [episode for place, episode in enumerate(drawn) if place not in strayed]
-        self.episodes, self._first = [*first, *rare], len(first)
-        self._check, self._rare = _next_to_baseline(instance, first), _next_to_baseline(instance, rare)
+        self.episodes, self._first = [*first, *further], len(first)
+        self._check, self._further = _next_to_baseline(instance, first), _next_to_baseline(instance, further)
         self._instance = instance
         self._guard, self._helps, self._problem = guard, means_help(instance), instance.problem
 
@@ -111,7 +112,7 @@ class Asked:
         """
         own = copy.deepcopy(network).cpu()
         policy = TeacherPolicy(own, self._problem, guard=self._guard, help_first=self._helps)
-        return self._check.strayed(policy) or [self._first + place for place in self._rare.strayed_of_all(policy)]
+        return self._check.strayed(policy) or [self._first + place for place in self._further.strayed_of_all(policy)]
 
 
 def settle(training: Training, guard: Guard | None = None, asked: Asked | None = None) -> Chosen:

@@ -16,13 +16,14 @@ from clearsched.problems import find_problem
 from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance, as_made, means_help
 from clearsched.schemas import LEARNING_CURVE, write_table
+from clearsched.scorers.guard import Guard
 from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import evidence
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
 from clearsched.teacher.experts import Experts, find_experts
 from clearsched.teacher.imitation import Cloning, demonstrate
-from clearsched.teacher.judging import Asked, settle
+from clearsched.teacher.judging import Asked, settle, within_reach
 from clearsched.teacher.policy_gradient import Improving, temperature_for
 from clearsched.teacher.progress import Watch, watching
 from clearsched.teacher.resuming import Checkpoints
@@ -85,8 +86,7 @@ def train(
     out_dir = Path(out_dir)
     digest = digest_json([CHECKPOINT, origin, problem.name, device.type, torch.__version__])
     checkpoints = Checkpoints(out_dir, digest, params.teacher.checkpoint_s)
-    clone = params.teacher.clone
-    asked = Asked(instance, guard, experts.cloned, clone.safety_episodes) if clone.safety_rounds else None
+    asked = _asked(params.teacher, instance, experts, guard)
     with one_thread():
         training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live", asked)
     chosen = settle(training, guard, asked)
@@ -162,6 +162,13 @@ def streams(seed: int, training_seed: int) -> list[np.random.Generator]:
     entropy = seed if training_seed == 0 else [seed, training_seed]
     found = np.random.SeedSequence(entropy, spawn_key=(STREAM,)).spawn(3)
     return [np.random.default_rng(stream) for stream in found]
+
+
+def _asked(params: TeacherParams, instance: Instance, experts: Experts, guard: Guard | None) -> Asked | None:
+    """What the clone is asked between rounds; None: there is no round to correct it in."""
+    if not params.clone.safety_rounds:
+        return None
+    return Asked(instance, guard, within_reach(instance, experts.cloned, params.clone.safety_episodes))
 
 
 def run_clone(

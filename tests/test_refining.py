@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -428,12 +428,29 @@ def test_the_episode_that_told_is_asked_first() -> None:
 
 def straying(*on: int) -> Any:
     """A policy that costs twice the baseline's 1 on these episodes."""
+    return costly(dict.fromkeys(on, 2.0))
+
+
+def costly(cost: Mapping[int, float], asked: list[int] | None = None) -> Any:
+    """A policy that costs so much on these episodes, and the baseline's 1 on others; `asked`: what it is run on."""
 
     def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
-        costs = [2.0 if episode in on else 1.0 for episode in episodes]
+        if asked is not None:
+            asked.extend(episodes)
+        costs = [cost.get(episode, 1.0) for episode in episodes]
         return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
 
-    return SimpleNamespace(name="straying", run=run)
+    return SimpleNamespace(name="costly", run=run)
+
+
+def probes_by(excess: Callable[[ScoredPolicy], float]) -> Any:
+    """Probes of one episode that told, on which a policy is so far beyond its bounds."""
+
+    def nearest(policies: list[ScoredPolicy]) -> list[int]:
+        far = list(map(excess, policies))
+        return [place for place, each in enumerate(far) if each == min(far)]
+
+    return SimpleNamespace(nearest=nearest, verdict=lambda policy: SimpleNamespace(strays=excess(policy) > 0))
 
 
 def probes_of_forty() -> Probes:
@@ -594,17 +611,11 @@ def test_a_repair_may_take_two_changes(seen: Choices) -> None:
     def excess(policy: ScoredPolicy) -> float:
         return policy.none + 0.5 * (len(policy.scorers["stage"].rules) < 2)
 
-    def probes(excess: Callable[[ScoredPolicy], float]) -> Any:
-        return SimpleNamespace(
-            excess=lambda policies: np.array([excess(policy) for policy in policies]),
-            verdict=lambda policy: SimpleNamespace(strays=excess(policy) > 0),
-        )
-
     assert repaired(student, around(task), lambda policy: excess(policy) == 0) is None
-    found = descended(student, around(task), probes(excess), columns, 16)
+    found = descended(student, around(task), probes_by(excess), columns, 16)
     assert found is not None and not found.none and len(found.scorers["stage"].rules) == 2
-    assert descended(student, around(task), probes(lambda policy: 1.0), columns, 16) is None
-    assert descended(student, around(task), probes(excess), columns, 1) is None, "as many changes as are allowed"
+    assert descended(student, around(task), probes_by(lambda policy: 1.0), columns, 16) is None
+    assert descended(student, around(task), probes_by(excess), columns, 1) is None, "as many changes as are allowed"
 
 
 def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None:
@@ -616,7 +627,7 @@ def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None
         asked.append(policy)
         return SimpleNamespace(strays=len(asked) < 3)
 
-    probes: Any = SimpleNamespace(excess=lambda policies: np.zeros(len(policies)), verdict=verdict)
+    probes: Any = SimpleNamespace(nearest=lambda policies: list(range(len(policies))), verdict=verdict)
     found = descended(student_of(RuleList((Rule((), 1.0),), NAMES)), around(task), probes, columns_of(seen), 16)
     assert found is asked[2] and len(asked) == len(set(map(id, asked))) == 3
 
@@ -658,11 +669,7 @@ def test_a_repair_may_move_a_number(seen: Choices, monkeypatch: pytest.MonkeyPat
         first = policy.scorers["stage"].rules[0].conditions
         return len(first) == 1 and first[0][:2] == (WORK, True) and first[0].threshold == 5
 
-    probes: Any = SimpleNamespace(
-        excess=lambda policies: np.array([not is_cured(each) for each in policies], float),
-        verdict=lambda policy: SimpleNamespace(strays=not is_cured(policy)),
-    )
-    cured = descended(student, near, probes, columns, 16)
+    cured = descended(student, near, probes_by(lambda policy: float(not is_cured(policy))), columns, 16)
     assert cured is not None and is_cured(cured)
     monkeypatch.setattr(repairing, "SHIFTED", 2)
     few = [str(each.scorers) for each in shifted(student, columns, near)]
@@ -670,25 +677,30 @@ def test_a_repair_may_move_a_number(seen: Choices, monkeypatch: pytest.MonkeyPat
     assert len(few) == 2 and few == of_all, "of very many the cheapest"
 
 
-def test_how_far_a_policy_is_beyond_its_bounds_on_what_told() -> None:
-    """1.5 times fair is the bound: 3 times is a whole one beyond it; of an episode that told nobody nothing is said."""
+@given(
+    st.lists(st.lists(st.sampled_from([1.0, 1.5, 2.4, 3.0, np.inf]), min_size=4, max_size=4), min_size=1, max_size=9)
+)
+def test_the_nearest_are_the_least_beyond_the_bounds_on_what_told(tables: list[list[float]]) -> None:
+    """As summed over the four episodes that told, first of their parts or not; what told nobody counts for nothing."""
+    told = (0, 5, 20, 39)
+    probes = probes_of_forty()
+    costs = [dict(zip(told, each, strict=True)) for each in tables]
+    policies = [costly({**each, 38: 9.0}) for each in costs]
+    assert probes.nearest(policies) == list(range(len(policies))), "nothing told yet"
+    for place in told:
+        assert probes.verdict(straying(place)).strays
+    beyond = [sum(max(0.0, cost / safety.NEAR - 1) for cost in each.values()) for each in costs]
+    assert probes.nearest(policies) == [place for place, far in enumerate(beyond) if far == min(beyond)]
 
-    def costly(cost: float, where: int = 20) -> Any:
-        def run(instance: object, episodes: list[int], record: bool = False) -> list[SimpleNamespace]:
-            costs = [cost if episode in (where, 39) else 1.0 for episode in episodes]
-            return [SimpleNamespace(measures={"jct_s": each}, end_s=1.0, scale_s=1.0) for each in costs]
 
-        return SimpleNamespace(name=f"costly {cost} on {where}", run=run)
-
-    jct = Measure("jct_s", "s", "mean", "JCT")
-    instance = judged_on(jct)
-    episodes: Any = list(range(40))
-    probes = Probes(Trials(instance, jct, ThreadPoolExecutor(1)), costly(1.0), episodes, episodes[:2])
-    assert probes.excess([costly(3.0)]).tolist() == [0.0]
-    assert probes.verdict(costly(3.0)).strays
-    assert probes.excess([costly(3.0), costly(1.1), costly(1.8)]) == pytest.approx([1.5, 0.0, 0.5])
-    assert probes.verdict(costly(3.0, 18)).strays, "in the same part, on another episode"
-    assert probes.excess([costly(3.0), costly(3.0, 18)]) == pytest.approx([1.5, 1.5]) and probes.known == 1
+def test_who_is_beyond_more_already_than_another_in_all_runs_no_further() -> None:
+    """Where the first strays most is asked first: of two that told, the third policy runs on that one alone."""
+    probes = probes_of_forty()
+    for place in (5, 20):
+        assert probes.verdict(straying(place)).strays
+    asked: list[int] = []
+    policies = [costly({5: 1.6, 20: 3.0}), costly({5: 1.6, 20: 1.7}), costly({5: 1.0, 20: 3.0}, asked)]
+    assert probes.nearest(policies) == [1] and asked == [20]
 
 
 def test_a_repair_may_put_what_is_rare_first(seen: Choices) -> None:

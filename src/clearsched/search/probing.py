@@ -8,7 +8,7 @@ the same way is refused after that episode alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -88,10 +88,21 @@ class Probes:
         """How many episodes told, of which candidates are asked."""
         return len(self._told)
 
-    def excess(self, policies: Sequence[Policy]) -> np.ndarray:
-        """float64[policies]: how far each is beyond the bounds on the episodes that told, summed; 0: on none."""
-        told = self._every.values()
-        return np.array([sum(check.verdict(policy).excess for check in told) for policy in policies], float)
+    def nearest(self, policies: Sequence[Policy]) -> list[int]:
+        """The places of those that are the least beyond the bounds on the episodes that told, summed; all, if none did.
+
+        Most go on as the first does, so what that strays on most comes first; and whoever is beyond more there than
+        another is on all of them runs no further, since it can't be among the least (branch and bound).
+        """
+        told = sorted(self._every.values(), key=lambda check: -check.verdict(policies[0]).excess)
+        least = _excess(policies[0], told)
+        left, sums = list(range(len(policies))), np.zeros(len(policies))
+        for check in told:
+            sums[left] += [verdict.excess for verdict in check.verdicts([policies[place] for place in left])]
+            first = min(left, key=sums.__getitem__)
+            least = min(least, _excess(policies[first], told))
+            left = [place for place in left if sums[place] <= least]
+        return left
 
     def keeps(self, policy: Policy, known: int) -> bool:
         """By the latest of the first `known` episodes that told: a hundredth of the whole check."""
@@ -101,3 +112,8 @@ class Probes:
         """By the short check: the latest episode that told first."""
         checks = [*reversed(self._told.values()), *reversed(self._parts.values()), self._few]
         return all(check.is_safe(policy) for check in checks)
+
+
+def _excess(policy: Policy, checks: Iterable[Check]) -> float:
+    """How far beyond the bounds it is, summed over the checks in turn; 0: on none."""
+    return sum(check.verdict(policy).excess for check in checks)

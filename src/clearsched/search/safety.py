@@ -171,12 +171,20 @@ class Check:
 
     def verdict(self, policy: Policy) -> Verdict:
         """On all episodes, or up to the part in which it strays."""
-        verdict = Verdict(0.0, 0)
-        for own, theirs, leeway in self._tables(policy):
-            verdict = verdict.with_more(verdict_of(own, theirs, leeway))
-            if verdict.strays:
+        return self.verdicts([policy])[0]
+
+    def verdicts(self, policies: Sequence[Policy]) -> list[Verdict]:
+        """Of each policy: on all episodes, or up to the part in which it strays."""
+        found = [Verdict(0.0, 0)] * len(policies)
+        for place, part in enumerate(self._parts):
+            left = [number for number, verdict in enumerate(found) if not verdict.strays]
+            if not left:
                 break
-        return verdict
+            tables = self._runs.outcomes([policies[number] for number in left], part)
+            for column, number in enumerate(left):
+                more = verdict_of(tables[:, column], *self._theirs_on(place))
+                found[number] = found[number].with_more(more)
+        return found
 
     def strayed(self, policy: Policy) -> list[int]:
         """The places of the episodes on which it strays, of the first part in which it does; none: it is safe."""
@@ -200,10 +208,15 @@ class Check:
     def _tables(self, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray, Leeway]]:
         """Of each part in turn: what a policy and the baseline come to, and where more is allowed."""
         for place, part in enumerate(self._parts):
-            if place == len(self._theirs):
-                theirs = self._runs.outcomes([self._baseline], part)[:, 0]
-                self._theirs.append((theirs, leeway_on(self._runs.instance, part)))
-            yield self._runs.outcomes([policy], part)[:, 0], *self._theirs[place]
+            yield self._runs.outcomes([policy], part)[:, 0], *self._theirs_on(place)
+
+    def _theirs_on(self, place: int) -> tuple[np.ndarray, Leeway]:
+        """Of a part, after all those before it: what the baseline comes to, which is run once, and the leeway."""
+        if place == len(self._theirs):
+            part = self._parts[place]
+            theirs = self._runs.outcomes([self._baseline], part)[:, 0]
+            self._theirs.append((theirs, leeway_on(self._runs.instance, part)))
+        return self._theirs[place]
 
 
 class Leeway(NamedTuple):

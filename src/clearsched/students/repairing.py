@@ -61,8 +61,7 @@ def descended(
         options = [*repairs(student, around), *shifted(student, columns, around)]
         if not options:
             return None
-        excess = probes.excess(options)
-        nearest = [option for option, far in zip(options, excess, strict=True) if far <= excess.min()]
+        nearest = [options[place] for place in probes.nearest(options)]
         order = cheapest(nearest, around.costs, around.short)[:SAFE]
         equals = by_cost([nearest[place] for place in order], around)
         safe = next((each for each in equals if not probes.verdict(each).strays), None)

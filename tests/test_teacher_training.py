@@ -9,11 +9,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from clearsched import teacher
 from clearsched.errors import ClearschedError
@@ -42,6 +45,7 @@ from clearsched.teacher.imitation import Cloning
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.policy_gradient import Improving
 from clearsched.teacher.resuming import Checkpoints, Snapshot, copy_of
+from clearsched.teacher.rollouts import Recorder
 from clearsched.teacher.sampling import Scope
 from clearsched.teacher.settings import CloneParams, ImproveParams
 from clearsched.teacher.steps import divergence
@@ -410,10 +414,69 @@ def test_without_a_tolerance_the_last_round_of_cloning_goes_on(
         assert facts["validation"]["teacher_is"] == kept
 
 
+def test_of_long_streams_a_part_of_the_decisions_is_learned_from(inputs: list[Path]) -> None:
+    """Drawn by a seed, in their order, each as likely as any other; of fewer than the most all are."""
+    instance = opened(inputs)
+    episodes = instance.split("train")
+    expert = any_heuristic(PROBLEM, "fifo").compiled
+    whole = imitation.demonstrate(instance, episodes, expert)
+    network = training.new_network(instance, params().teacher, np.random.default_rng(1))
+    assert len(imitation.demonstrate(instance, episodes, expert, most=len(whole))) == len(whole)
+    few = imitation.demonstrate(instance, episodes, expert, most=10)
+    again = imitation.demonstrate(instance, episodes, expert, most=10)
+    assert len(few) == 10 and few.candidate.tolist() == again.candidate.tolist()
+    drivers = [TeacherPolicy(network, PROBLEM, "sampled", seed) for seed in (1, 2)]
+    one, other = (imitation.demonstrate(instance, episodes, expert, driver, most=10) for driver in drivers)
+    assert len(one) == len(other) == 10
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60).filter(any), st.integers(1, 20), st.integers(0, 9))
+def test_a_recorder_keeps_a_part_in_order(sizes: list[int], most: int, seed: int) -> None:
+    """Whatever comes in a step: of all decisions so many, one each, those of an episode in their order."""
+    whole, part = Recorder(), Recorder(most, seed)
+    for number, size in enumerate(sizes):
+        rows, episodes = np.full(size, number), np.arange(size)
+        for recorder in (whole, part):
+            recorder.add(Rows(rows), episodes, rows)
+    (everything, columns), (seen, kept) = whole.finish(), part.finish()
+    assert len(seen.rows) == min(most, sum(sizes)) and everything.num_decisions == sum(sizes)
+    assert seen.rows.tolist() == kept[1].tolist()
+    pairs = list(zip(*(column.tolist() for column in columns), strict=True))
+    chosen = list(zip(*(column.tolist() for column in kept), strict=True))
+    assert chosen == sorted(set(chosen)) and set(chosen) <= set(pairs) and pairs == sorted(pairs)
+
+
+def test_a_recorder_draws_each_decision_as_often() -> None:
+    """The first of a long run as the last: by 400 seeds each of 60 is kept 10 in 60 times, but for luck."""
+    counts = np.zeros(60)
+    for seed in range(400):
+        recorder = Recorder(10, seed)
+        for number in range(60):
+            recorder.add(Rows(np.array([number])), np.array([0]))
+        counts[recorder.finish()[0].rows] += 1
+    assert counts.sum() == 4000 and chisquare(counts).pvalue > 0.001
+
+
+class Rows(NamedTuple):
+    """As much of an observation as is asked for: a number for each decision."""
+
+    rows: np.ndarray
+
+    @property
+    def num_decisions(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: np.ndarray) -> Rows:
+        return Rows(self.rows[rows])
+
+    def and_more(self, others: list[Rows]) -> Rows:
+        return Rows(np.concatenate([self.rows, *(other.rows for other in others)]))
+
+
 def with_safety_rounds(rounds: int) -> Any:
-    given = params()
-    clone = given.teacher.clone.model_copy(update={"tolerance": 10.0, "safety_rounds": rounds})
-    return given.model_copy(update={"teacher": given.teacher.model_copy(update={"clone": clone})})
+    told = params()
+    clone = told.teacher.clone.model_copy(update={"tolerance": 10.0, "safety_rounds": rounds})
+    return told.model_copy(update={"teacher": told.teacher.model_copy(update={"clone": clone})})
 
 
 def test_a_clone_is_corrected_where_it_strays(
@@ -422,12 +485,14 @@ def test_a_clone_is_corrected_where_it_strays(
     """Round by round until it strays nowhere, by the episodes that told; the last round goes on, killed or not."""
     drawn = iter([[1], [4, 0], []])
     monkeypatch.setattr(judging.Asked, "strayed", lambda self, network: next(drawn))
-    seen = []
+    seen: list[Any] = []
+    decisions: list[int] = []
     demonstrate = imitation.demonstrate
 
     def watched(instance: Any, episodes: list[Any], expert: Any, driver: Any = None, *told: Any, **how: Any) -> Any:
         found = demonstrate(instance, episodes, expert, driver, *told, **how)
-        seen.append(([episode.seed for episode in episodes], *told))
+        seen.append(([episode.seed for episode in episodes], *map(list, told)))
+        decisions.append(len(found))
         return found
 
     monkeypatch.setattr(imitation, "demonstrate", watched)
@@ -436,8 +501,11 @@ def test_a_clone_is_corrected_where_it_strays(
     instance = opened(inputs)
     asked = [episode.seed for episode in judging.Asked(instance, None).episodes]
     assert asked[:4] == [episode.seed for episode in instance.split("train")] and len(asked) > 4
-    rounds = [(asked[:2], []), ([asked[1]] * 2, [0, 1]), ([asked[4], asked[0]], [0, 0])]
-    assert seen == rounds, "the second time with other draws"
+    assert seen[0] == (asked[:2],) and seen[1] == ([asked[1]], [0]), "one that told"
+    again = -(-decisions[0] // decisions[1])
+    assert again > 1 and seen[2] == ([asked[1]] * (again - 1), [*range(1, again)]), "with other draws"
+    assert sum(decisions[1:3]) >= decisions[0], "as many decisions as in the first round"
+    assert seen[3] == ([asked[4], asked[0]], [0, 0]), "two that told"
     policy, episode = teacher.load_policy(tmp_path / "whole/teacher.safetensors", "sampled"), instance.split("train")[0]
     draws = [policy.generator(instance, episode, times).random() for times in (0, 1)]
     assert draws[0] != draws[1] and draws[0] == policy.generator(instance, episode).random()

@@ -38,6 +38,9 @@ from clearsched.teacher.settings import CloneParams
 SAMPLE = 4096
 """Decisions that the shift and scale of the network's inputs are taken from."""
 
+LONGEST = 2
+"""A round about episodes on which the network strays has so many times the decisions of the first round, at most."""
+
 WIDTH = 128
 """Episodes that the range of the network's inputs is taken from at a time."""
 
@@ -121,6 +124,7 @@ class Cloning:
         self._seeds: list[int] = []  # of their draws
         self._strayed: list[list[int]] = []  # of each round: places in `asked` of its episodes; none: training ones
         self._examples: Examples | None = None
+        self._first = 0  # decisions of round 0
         self._optimiser = adam(network, params.learning_rate)
 
     @property
@@ -194,19 +198,34 @@ class Cloning:
     def _see(self, number: int) -> None:
         """Add the examples of a round."""
         count, strayed = self.params.episodes, [self.asked[place] for place in self._strayed[number]]
-        again: list[int] = []
-        if strayed:  # again and again until there are as many, with draws of their own each time
-            episodes = [strayed[i % len(strayed)] for i in range(count)]
-            again = [i // len(strayed) for i in range(count)]
-        else:
-            episodes = [self.training[(number * count + i) % len(self.training)] for i in range(count)]
         driver = None
         if number:
             weights = copy.deepcopy(self.network)
             weights.load_state_dict(self._drivers[number - 1])
             driver = TeacherPolicy(weights, self.instance.problem, "sampled", self._seeds[number - 1])
-        new = demonstrate(self.instance, episodes, self.expert, driver, again, none=self.network.none)
+        if driver is not None and strayed:
+            new = self._corrected(strayed[:count], driver)
+        else:
+            episodes = [self.training[(number * count + i) % len(self.training)] for i in range(count)]
+            new = demonstrate(self.instance, episodes, self.expert, driver, none=self.network.none)
+        self._first = self._first or len(new)
         self._examples = new if self._examples is None else self._examples.and_more(new)
+
+    def _corrected(self, strayed: Sequence[Episode], driver: TeacherPolicy) -> Examples:
+        """Of episodes on which the network strays, again and again until there are as many decisions as in round 0.
+
+        Each time with draws of its own. Of long streams, which have more, a part.
+        """
+        most = LONGEST * self._first
+
+        def see(again: Sequence[int]) -> Examples:
+            episodes = [episode for _ in again for episode in strayed]
+            times = [number for number in again for _ in strayed]
+            return demonstrate(self.instance, episodes, self.expert, driver, times, none=self.network.none, most=most)
+
+        once = see([0])
+        passes = -(-self._first // len(once))
+        return once.and_more(see(range(1, passes))) if passes > 1 else once
 
 
 def inputs_of(network: Any, instance: Instance, episodes: Sequence[Episode], expert: Compiled) -> Iterator[Any]:
@@ -225,6 +244,7 @@ def demonstrate(
     again: Sequence[int] = (),
     *,
     none: bool = True,
+    most: int | None = None,
 ) -> Examples:
     """The expert's answers in the decisions of some episodes, which it schedules itself, or else `driver` does.
 
@@ -233,11 +253,12 @@ def demonstrate(
 
     `again`: how often each episode has come before, 0 unless told: `driver` draws otherwise then.
     `none`: whether the network scores "none of these".
+    `most`: examples, at most; of more a part that is drawn, by the seed of `driver`.
     """
     lockstep = instance.lockstep(episodes)
     told = zip(episodes, again or [0] * len(episodes), strict=True)
     generators = [driver.generator(instance, episode, times) for episode, times in told] if driver else []
-    recorder = Recorder()
+    recorder = Recorder(most, driver.seed if driver else 0)
 
     def decide(observation: Any) -> Answers:
         found = lockstep.ask(expert)

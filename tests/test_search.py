@@ -18,7 +18,7 @@ from clearsched.errors import ClearschedError, FeatureError
 from clearsched.evaluation.policies import load_policies, load_policy, policies_of
 from clearsched.files import read_json
 from clearsched.problems import PROBLEMS, find_problem
-from clearsched.problems.dag_jobs.families import NUMBERS, MinimumShare, Reserve, StayAndMove
+from clearsched.problems.dag_jobs.families import NUMBERS, MinimumShare, Reserve, SmallestFirst, StayAndMove
 from clearsched.problems.dag_jobs.features import NUM_FEATURES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
@@ -497,6 +497,38 @@ def test_the_first_cap_falls_where_the_smallest_job_is_small_and_tasks_are_many(
     stay = {"times": 2.4, "job_share_20": 1, "job_work_to_smallest": -0.1, "job_tasks_left": -0.3}
     assert [found[choice]["steps"][0]["below"] for choice in ("stage", "limit")] == [[stay], [stay]]
     assert "job_tasks_left" not in steps(near=0.1, many=0.0)["stage"]["steps"][0]["below"][0]
+
+
+def test_smallest_first_is_stay_and_move_without_its_first_step() -> None:
+    """Of the same numbers, but for those of that step."""
+    program = SmallestFirst(one_row(True))
+    names = [number.name for number in program.numbers]
+    assert not {"log_k", "q", "near", "many"} & set(names) and len(names) == 7
+    assert len(SmallestFirst(one_row(False)).numbers) == 6, "without leave to idle"
+    values = {number.name: number.start for number in program.numbers}
+    whole = {number.name: number.start for number in StayAndMove(one_row(True)).numbers} | values
+    plain = StayAndMove(one_row(True)).scorers(np.array(list(whole.values())))
+    found = program.scorers(np.array(list(values.values())))
+    assert found == {choice: {"steps": scorer["steps"][1:]} for choice, scorer in plain.items()}
+
+
+@pytest.mark.parametrize("m", [0.5, 1.0, 2.0])
+def test_smallest_first_has_capped_srpt_among_its_policies(m: float) -> None:
+    """With equal caps, which no work enters; staying has not: a large job keeps one executor for its next stage."""
+    drawn = Workloads(pa.table({}), {"num_executors": 2, "semantics": {"idling": False}, "objective": "jct_s"})
+    instance = DagJobsInstance(compile_profiles(toy_trace([[stage(2), stage(40, [0])], [stage(12)]])), drawn)
+    episode = toy_workload([0, 1, 2, 3, 4, 5], 2, profile=[0] + [1] * 5, moving_delay_ms=1)
+    capped = {"p": 0.0, "log_m": np.log(m), "log_c": -2.8, "remains": 0.0, "ready": 0.0, "log_age": -8.0}
+
+    def jct_s(program: Program, **given: float) -> list[float]:
+        values = {number.name: number.start for number in program.numbers} | capped | given
+        policy = searching.policy_of("found", DAG_JOBS, False, False, program, np.array(list(values.values())))
+        found: list[float] = policy.run(instance, [episode])[0].jct_s.tolist()
+        return found
+
+    expected = heuristic("capped_srpt", p=0.0, m=m).run(instance, [episode])[0].jct_s.tolist()
+    assert jct_s(SmallestFirst(one_row(False))) == expected
+    assert sum(jct_s(StayAndMove(one_row(False)), log_k=-2.0)) > sum(expected)
 
 
 def test_a_minimum_share_comes_before_all_else() -> None:

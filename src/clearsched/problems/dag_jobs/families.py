@@ -1,9 +1,13 @@
-"""Stay and move: the strongest readable rule known for DAG jobs, its numbers left open; with a share, or a reserve.
+"""Stay and move: the strongest readable rule known for DAG jobs, its numbers left open; with a share, or a reserve, or
+without staying.
 
 Found by this project. A freed executor stays in its job while the job holds less than one cap; else it moves to the
 smallest job that holds less than another cap and has enough work to be worth the move; else it stays where it is, or
 idles, or the smallest job takes it. Smallest first is SRPT: L. Schrage, A proof of the optimality of the shortest
 remaining processing time discipline, Operations Research 16, 1968.
+
+A cap is one executor at least, so that a job with a stage to run never gives up the last one it has. Where tasks take
+long next to a move that costs much, and a rule without staying is better: capped SRPT, with numbers of its own.
 
 Where a few jobs are most of the work, SRPT leaves these for last, and a backlog is cleared long after fair would have
 cleared it. A minimum share, as queues have in schedulers of data centres, ends that: who holds less than so much of an
@@ -77,6 +81,9 @@ BEGIN = {"p": 0.4, "log_m": -0.5, "q": 0.4, "log_k": 0.6, "log_c": 1.2, "idles":
 """Where the other numbers begin with a minimum share: below it nobody needs a cap, above it some executors are best
 kept for the jobs that come (docs/alibaba.md)."""
 
+MOVING = {"p": 0.3, "log_m": 0.7, "ready": 0.0, "log_age": -8.0}
+"""Where they begin without staying: at capped SRPT. Who prefers stages that are ready is an eighth worse there."""
+
 RESERVED = BEGIN | {"p": 0.2, "log_m": -0.1, "q": 0.8, "log_k": 0.35, "log_c": 2.45}
 """Where they begin with a reserve: parts that are nearly equal, so that the largest jobs are not left for last."""
 
@@ -105,6 +112,8 @@ class StayAndMove:
     """Where numbers begin, by name, if not as `NUMBERS` say."""
     further: tuple[Number, ...] = ()
     """Numbers beside `NUMBERS`."""
+    without: frozenset[str] = frozenset()
+    """Those of `NUMBERS` that it does not have, by name."""
 
     def __init__(self, ground: Ground) -> None:
         self.executors, self.none = ground.most, ground.none
@@ -117,7 +126,8 @@ class StayAndMove:
     @property
     def numbers(self) -> Sequence[Number]:
         """Without leave to idle, the smallest job takes what is left."""
-        own = (number for number in NUMBERS if self.none or number.name != "idles")
+        without = self.without | (set() if self.none else {"idles"})
+        own = (number for number in NUMBERS if number.name not in without)
         return *(number._replace(start=self.begin.get(number.name, number.start)) for number in own), *self.further
 
     def start(self, generator: np.random.Generator, found: np.ndarray | None) -> np.ndarray:
@@ -131,21 +141,20 @@ class StayAndMove:
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
         """The same steps for both choices: where to, and up to how many."""
         told = self._told(values)
-        stay = [self._discounted(_share(told["log_k"], told["q"]), told)]
         move = [_share(told["log_m"], told["p"])]
         if told["log_c"] >= np.log(FREE):  # one executor for each c seconds of work, as a share of all
             worth = rounded(1 / (float(np.exp(told["log_c"])) * self.executors))
             move.append({"times": worth, "job_work_left_s": 1})
         jobs, stages = _smallest_first(told), STAGES
         own, other = {"if": "job_is_source >= 1"}, {"if": "otherwise"}
-        rank: list[dict[str, Any]] = [
-            {**own, "of": HELD, "below": stay, "then": STAYS, "plus": stages},
-            {**other, "of": HELD, "below": move, "then": MOVES, "plus": {**jobs, **stages}},
-        ]
-        level: list[dict[str, Any]] = [
-            {**own, "of": HELD, "below": stay},
-            {**other, "of": HELD, "below": move},
-        ]
+        rank: list[dict[str, Any]] = []
+        level: list[dict[str, Any]] = []
+        if "log_k" in told:
+            stay = [self._discounted(_share(told["log_k"], told["q"]), told)]
+            rank.append({**own, "of": HELD, "below": stay, "then": STAYS, "plus": stages})
+            level.append({**own, "of": HELD, "below": stay})
+        rank.append({**other, "of": HELD, "below": move, "then": MOVES, "plus": {**jobs, **stages}})
+        level.append({**other, "of": HELD, "below": move})
         if told["remains"] >= 0.5:
             rank.append({**own, "then": REMAINS, "plus": stages})
         if told.get("idles", 0.0) >= 0.5:
@@ -205,6 +214,12 @@ class MinimumShare(StayAndMove):
             "stage": {"steps": [first, *found["stage"]["steps"]]},
             "limit": {"steps": [due, *found["limit"]["steps"]]},
         }
+
+
+class SmallestFirst(StayAndMove):
+    """Stay and move without its first step: executors go to the smallest job below its cap, wherever they sit."""
+
+    begin, without = MOVING, frozenset({"log_k", "q", *DISCOUNTS})
 
 
 class Reserve(StayAndMove):

@@ -104,6 +104,13 @@ FAMILIES = Registry(
             "executors stay in their job below a cap, else move to the smallest job below another, else idle or remain",
         ),
         Family(
+            "smallest_first",
+            "smallest first",
+            Look("#D55E00", "s"),
+            "clearsched.problems.dag_jobs.families:SmallestFirst",
+            "executors go to the smallest job below a cap, wherever they sit, else idle or remain",
+        ),
+        Family(
             "minimum_share",
             "minimum share",
             Look("#D55E00", "X"),

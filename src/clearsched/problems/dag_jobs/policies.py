@@ -106,7 +106,7 @@ FAMILIES = Registry(
         Family(
             "smallest_first",
             "smallest first",
-            Look("#D55E00", "s"),
+            Look("#D55E00", ">"),
             "clearsched.problems.dag_jobs.families:SmallestFirst",
             "executors go to the smallest job below a cap, wherever they sit, else idle or remain",
         ),

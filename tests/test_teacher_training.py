@@ -504,7 +504,7 @@ def test_a_clone_is_corrected_where_it_strays(
     assert seen[0] == (asked[:2],) and seen[1] == ([asked[1]], [0]), "one that told"
     again = -(-decisions[0] // decisions[1])
     assert again > 1 and seen[2] == ([asked[1]] * (again - 1), [*range(1, again)]), "with other draws"
-    assert sum(decisions[1:3]) >= decisions[0], "as many decisions as in the first round"
+    assert decisions[0] <= sum(decisions[1:3]) <= 2 * decisions[0], "as many decisions as in the first round"
     assert seen[3] == ([asked[4], asked[0]], [0, 0]), "two that told"
     policy, episode = teacher.load_policy(tmp_path / "whole/teacher.safetensors", "sampled"), instance.split("train")[0]
     draws = [policy.generator(instance, episode, times).random() for times in (0, 1)]

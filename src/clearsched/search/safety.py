@@ -200,15 +200,11 @@ class Check:
 
     def _strayed(self, policy: Policy) -> Iterator[list[int]]:
         """Of each part in turn: the places of the episodes on which it strays."""
-        for number, (own, theirs, leeway) in enumerate(self._tables(policy)):
+        for place, part in enumerate(self._parts):
+            own, (theirs, leeway) = self._runs.outcomes([policy], part)[:, 0], self._theirs_on(place)
             each = np.split(np.arange(own.shape[1]), own.shape[1])
             alone = [verdict_of(own[:, i], theirs[:, i], Leeway(*(told[i] for told in leeway))) for i in each]
-            yield [number * self._part + i for i, verdict in enumerate(alone) if verdict.strays]
-
-    def _tables(self, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray, Leeway]]:
-        """Of each part in turn: what a policy and the baseline come to, and where more is allowed."""
-        for place, part in enumerate(self._parts):
-            yield self._runs.outcomes([policy], part)[:, 0], *self._theirs_on(place)
+            yield [place * self._part + i for i, verdict in enumerate(alone) if verdict.strays]
 
     def _theirs_on(self, place: int) -> tuple[np.ndarray, Leeway]:
         """Of a part, after all those before it: what the baseline comes to, which is run once, and the leeway."""

@@ -216,16 +216,16 @@ class Cloning:
 
         Each time with draws of its own. Of long streams, which have more, a part.
         """
-        most = LONGEST * self._first
+        none, most = self.network.none, LONGEST * self._first
 
-        def see(again: Sequence[int]) -> Examples:
+        def see(again: Sequence[int], most: int) -> Examples:
             episodes = [episode for _ in again for episode in strayed]
             times = [number for number in again for _ in strayed]
-            return demonstrate(self.instance, episodes, self.expert, driver, times, none=self.network.none, most=most)
+            return demonstrate(self.instance, episodes, self.expert, driver, times, none=none, most=most)
 
-        once = see([0])
+        once = see([0], most)
         passes = -(-self._first // len(once))
-        return once.and_more(see(range(1, passes))) if passes > 1 else once
+        return once.and_more(see(range(1, passes), most - len(once))) if passes > 1 else once
 
 
 def inputs_of(network: Any, instance: Instance, episodes: Sequence[Episode], expert: Compiled) -> Iterator[Any]:

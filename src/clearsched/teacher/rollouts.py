@@ -33,37 +33,42 @@ class Recorder:
         """Keep `most` decisions, at most, or all; `seed`: of the draws."""
         self._most, self._generator = most, np.random.default_rng(seed)
         self._below = 1.0  # decisions whose draw is below it are kept
+        self._kept = 0
         self._seen: list[Any] = []
-        self._columns: list[tuple[np.ndarray, ...]] = []
-        self._drawn: list[np.ndarray] = []
+        self._columns: list[tuple[np.ndarray, ...]] = []  # with `most` their draws, float64[B], come last
 
     def add(self, observation: Any, episode: np.ndarray, *columns: np.ndarray) -> None:
         """Keep a copy of decisions of a step: int64[B] their episodes, and anything else [B]."""
-        drawn = self._generator.random(observation.num_decisions)
-        self._keep(observation, (episode, *columns), drawn)
-        if self._most is not None and sum(map(len, self._drawn)) > 2 * self._most:
+        if self._most is None:
+            self._seen.append(observation.take(np.arange(observation.num_decisions)))
+            self._columns.append((episode, *columns))
+            return
+        self._keep(observation, (episode, *columns, self._generator.random(observation.num_decisions)))
+        if self._kept > 2 * self._most:  # not each time that one is too many: all that is kept is copied
             self._thin(self._most)
 
-    def _keep(self, observation: Any, columns: tuple[np.ndarray, ...], drawn: np.ndarray) -> None:
-        rows = np.flatnonzero(drawn < self._below)
+    def _keep(self, observation: Any, columns: tuple[np.ndarray, ...]) -> None:
+        rows = np.flatnonzero(columns[-1] < self._below)
         if len(rows):
+            self._kept += len(rows)
             self._seen.append(observation.take(rows))
             self._columns.append(tuple(column[rows] for column in columns))
-            self._drawn.append(drawn[rows])
 
     def _thin(self, most: int) -> None:
         """Keep so many of what was kept, those with the least draws, and what comes later by the same measure."""
-        self._below = float(np.partition(np.concatenate(self._drawn), most)[most])
-        kept = list(zip(self._seen, self._columns, self._drawn, strict=True))
-        self._seen, self._columns, self._drawn = [], [], []
-        for part in kept:
+        drawn = np.concatenate([columns[-1] for columns in self._columns])
+        self._below = float(np.partition(drawn, most)[most])
+        seen, columns = self._seen, self._columns
+        self._kept, self._seen, self._columns = 0, [], []
+        for part in zip(seen, columns, strict=True):
             self._keep(*part)
 
     def finish(self) -> tuple[Any, tuple[np.ndarray, ...]]:
         """All decisions as one observation, and their columns, the episode first. At least one must have been kept."""
-        if self._most is not None and sum(map(len, self._drawn)) > self._most:
+        if self._most is not None and self._kept > self._most:
             self._thin(self._most)
         columns = tuple(np.concatenate(column) for column in zip(*self._columns, strict=True))
+        columns = columns if self._most is None else columns[:-1]
         order = np.argsort(columns[0], kind="stable")
         whole = self._seen[0].and_more(self._seen[1:])
         self._seen = []

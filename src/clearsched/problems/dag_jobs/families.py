@@ -6,8 +6,8 @@ smallest job that holds less than another cap and has enough work to be worth th
 idles, or the smallest job takes it. Smallest first is SRPT: L. Schrage, A proof of the optimality of the shortest
 remaining processing time discipline, Operations Research 16, 1968.
 
-A cap is one executor at least, so that a job with a stage to run never gives up the last one it has. Where tasks take
-long next to a move that costs much, and a rule without staying is better: capped SRPT, with numbers of its own.
+A cap is one executor at least, so that a job with a stage to run never gives up the last one it has. That costs much
+where tasks take long next to a move: there a rule without staying is better, capped SRPT with more numbers to search.
 
 Where a few jobs are most of the work, SRPT leaves these for last, and a backlog is cleared long after fair would have
 cleared it. A minimum share, as queues have in schedulers of data centres, ends that: who holds less than so much of an

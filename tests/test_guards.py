@@ -36,9 +36,8 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.text import render
-from clearsched.search import safety
+from clearsched.search import guarding, safety
 from clearsched.search.guard_bounds import measured, rounded_up
-from clearsched.students import guarding
 from clearsched.teacher import load_policy as load_teacher
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.guarding import Watched

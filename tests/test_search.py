@@ -32,6 +32,7 @@ from clearsched.search import searching
 from clearsched.search import weights as weights_module
 from clearsched.search.evolution import Evolution
 from clearsched.search.families import FAMILIES, families_of
+from clearsched.search.guard_bounds import measured
 from clearsched.search.inputs import Caps, inputs_of, told
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.safety import Verdict, evidence, judge, told_safe, verdict_in, warnings_of
@@ -693,6 +694,33 @@ def test_a_family_is_searched_told_and_evaluated(
     )
     assert [(policy.name, policy.kind) for policy in loaded] == [("fifo", "heuristic"), ("weights", "searched")]
     assert json.dumps(told)
+
+
+@pytest.mark.parametrize("files", ["dag_jobs"], indirect=True)
+def test_a_searched_policy_is_given_a_guard_and_judged_with_it(
+    files: tuple[str, dict[str, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same search ends at the same numbers; each of the best has bounds of its own when it is asked the check."""
+    name, paths = files
+    guard = {"heuristic": "capped_srpt", "margin": 1.0, "gauges": ["largest_s"]}
+    params = stage_params(name, workload=SIZES[name], search=SMALL)
+    alone = read_json(search.run(params, "weights", *paths.values(), tmp_path / "alone"))
+    params = stage_params(name, workload=SIZES[name], search={**SMALL, "guard": guard})
+    asked: list[Any] = []
+    whole = searching.Probes.verdict
+    monkeypatch.setattr(searching.Probes, "verdict", lambda self, policy: asked.append(policy) or whole(self, policy))
+    written = search.run(params, "weights", *paths.values(), tmp_path / "guarded")
+    told = read_json(written)
+    assert told["restarts"] == alone["restarts"] and "guard" not in alone
+    policy = load_policy(find_problem(name), written)
+    settings = params.search.guard
+    instance = find_problem(name).open(paths["trace"], paths["workloads"])
+    assert policy.guard == measured(settings, policy, instance, paths["tuned"]) and policy.guard is not None
+    assert told["guard"]["settings"] == read_json(paths["tuned"])["capped_srpt"]
+    assert asked[-1].guard == policy.guard, "it is judged with its guard"
+    assert "The guard:" in search.show(written)
+    with pytest.raises(ClearschedError, match=r"search\.guard\.gauges.*the nearest is largest_s"):
+        stage_params(search={"guard": {"gauges": ["largest"]}})
 
 
 def test_an_unknown_family_is_told() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -412,6 +413,23 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(shipped_safety, "check_of", lambda instance: SimpleNamespace(verdict=lambda policy: verdict))
     shipped.make("small", results)
     return results
+
+
+def test_what_is_shipped_is_given_the_guard_of_the_run(
+    tmp_path: Path, judged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And judged with it; without a guard its file stays what it is."""
+    guard = {"heuristic": "fair", "gauges": ["largest_s"]}
+    guarded = stage_params(search={"source": "shipped", "shipped": "small", "guard": guard})
+    data = [judged / "traces/trace.parquet", judged / "traces/workloads.parquet"]
+    write_json(tmp_path / "tuned.json", {"problem": "dag_jobs"})
+    written = search.run(guarded, "weights", *data, tmp_path / "tuned.json", tmp_path / "out")
+    policy, before = (load_policy(path) for path in (written, judged / "search/weights.json"))
+    assert policy.guard is not None and policy.guard.heuristic == "fair" and before.guard is None
+    assert policy.evidence["stress"]["episodes"] > 2 and "hard" not in before.evidence["stress"]
+    assert replace(policy, guard=None, evidence={}, where="") == replace(before, evidence={}, where="")
+    assert "The guard: when the largest job" in written.with_suffix(".txt").read_text()
+    assert "an older safety check" not in capsys.readouterr().err
 
 
 def test_what_is_shipped_is_judged_by_the_check_of_today(

@@ -74,7 +74,7 @@ def _search(problem: Problem) -> type[SearchParams]:
     families = tuple(families_of(problem))
     field = Field(families, min_length=1, description=SearchParams.model_fields["families"].description)
     names: Any = tuple[one_of(families), ...]  # type: ignore[misc]
-    return derived(SearchParams, {"families": (names, field)})
+    return derived(SearchParams, {"families": (names, field), "guard": _guard(problem)})
 
 
 def _teacher(problem: Problem) -> type[TeacherParams]:

@@ -1,4 +1,4 @@
-"""What a user may choose of a guard: the sections `students.guard` and `teacher.guard` of params.yaml."""
+"""What a user may choose of a guard: the sections `guard` of search, teacher and students in params.yaml."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ __all__ = ["run", "show"]
 def run(params: Params, family: str, trace: Path, workloads: Path, tuned: Path, out_dir: Path) -> Path:
     """Search for the numbers of a family; write <family>.json, <family>.txt and <family>_curve.parquet to `out_dir`.
 
-    With `search.source: shipped` these files are copied from the package.
+    With `search.source: shipped` these files are copied from the package. `search.guard`: the policy has a guard.
 
     Returns:
         The JSON file.
@@ -29,6 +29,10 @@ def run(params: Params, family: str, trace: Path, workloads: Path, tuned: Path, 
         from clearsched.shipped import supply
 
         supply(params, params.search.shipped, family, trace, workloads, out_dir)
+        if params.search.guard.heuristic is not None:
+            from clearsched.search.guarding import guard_shipped
+
+            guard_shipped(params.search.guard, out_dir / f"{family}.json", trace, workloads, tuned)
         warn(family, read_json(out_dir / f"{family}.json"), params.problem, trace, workloads)
         return out_dir / f"{family}.json"
     from clearsched.search.searching import search_one

@@ -26,6 +26,7 @@ from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
 from clearsched.search.families import families_of
+from clearsched.search.guard_bounds import measured
 from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search, long_ones
 from clearsched.search.safety import evidence, first_safe, in_words
@@ -63,7 +64,7 @@ def search_one(params: Params, family: str, trace: Path, workloads: Path, tuned:
     settings = params.search
     episodes = instance.split("train"), instance.split("validation")
     with _progress(entry.label, settings) as tell:
-        found = search(instance, family, *episodes, reference, settings, params.seed, tell)
+        found = search(instance, family, *episodes, reference, settings, params.seed, tell, tuned=tuned)
     told = settings.model_dump(mode="json", exclude={"families"})
     origin = provenance(told, {"trace": trace, "workloads": workloads, "tuned": tuned})
     policy = replace(found.policy, evidence={**found.policy.evidence, "provenance": origin})
@@ -84,6 +85,7 @@ def search(
     seed: int,
     tell: Tell = lambda row: None,
     threads: int | None = None,
+    tuned: Path | None = None,
 ) -> Found:
     """The best policy of a family that the budget allows.
 
@@ -97,9 +99,10 @@ def search(
         seed: of all random numbers.
         tell: called with each row of the curve.
         threads: on which episodes run; as many as numba may use, unless told. The result is the same.
+        tuned: parameters of the heuristics, for a guard; its defaults without.
 
     Raises:
-        ClearschedError: no candidate could be run.
+        ClearschedError: no candidate could be run, or the problem has no gauges for a guard.
     """
     problem = instance.problem
     entry = families_of(problem)[family]
@@ -122,11 +125,11 @@ def search(
                 "look at the trace, or search for another family"
             )
         ran.sort(key=lambda restart: restart.validation)
-        chosen = first_safe(probes.verdict, [restart.policy for restart in ran if restart.policy])
+        policies = [_guarded(restart.policy, settings, instance, tuned) for restart in ran if restart.policy]
+        chosen = first_safe(probes.verdict, policies)
     for line in in_words(chosen, "the best on validation"):
         print(f"search: {family}: {line}", file=sys.stderr, flush=True)
     best = ran[chosen.place]
-    assert best.policy is not None
     told = {
         "measure": measure.name,
         "episodes": len(validation),
@@ -137,7 +140,8 @@ def search(
     judged = evidence(chosen.verdict, baseline, instance)
     found = {**most, "validation": told, **judged, "restarts": [_told(restart) for restart in restarts]}
     rows = [row for restart in restarts for row in restart.curve]
-    return Found(replace(best.policy, evidence=found), restarts, pa.Table.from_pylist(rows, schema=SEARCH_CURVE))
+    curve = pa.Table.from_pylist(rows, schema=SEARCH_CURVE)
+    return Found(replace(policies[chosen.place], evidence=found), restarts, curve)
 
 
 def _safe_restart(common: Search, program: Program, probes: Probes, number: int) -> Restart:
@@ -163,6 +167,11 @@ def _safe_restart(common: Search, program: Program, probes: Probes, number: int)
         restart.search = common
         restart.choose()
     return restart
+
+
+def _guarded(policy: ScoredPolicy, settings: SearchParams, instance: Instance, tuned: Path | None) -> ScoredPolicy:
+    """With the guard of `search.guard`, by which it is then judged; as it is where none is asked for."""
+    return replace(policy, guard=measured(settings.guard, policy, instance, tuned, "search.guard"))
 
 
 def policy_of(

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from clearsched.scorers.settings import GuardParams
 from clearsched.section import Section
 
 
@@ -37,3 +38,4 @@ class SearchParams(Section):
     shipped: str | None = Field(
         None, min_length=1, max_length=64, description="scenario whose shipped policies are taken; empty: the run's own"
     )
+    guard: GuardParams = GuardParams()

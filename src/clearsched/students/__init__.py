@@ -83,6 +83,6 @@ def guard(
         ClearschedError: an input is missing or broken, the heuristic is unknown, or the policy strays from the baseline
             with the guard and not without it (`search.safety`); then nothing is written.
     """
-    from clearsched.students import guarding
+    from clearsched.search import guarding
 
     return guarding.guard_file(path, settings, trace, workloads, tuned, out_dir, tell)

@@ -21,12 +21,12 @@ from clearsched.registry import load
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.text import render
+from clearsched.search.guarding import guarded
 from clearsched.search.safety import in_words
 from clearsched.search.trials import JOINED
 from clearsched.students.bench import Bench, Fitted, smallest_good
 from clearsched.students.dagger import Learn, improve
 from clearsched.students.dataset import Dataset, read_dataset, without_none
-from clearsched.students.guarding import guarded
 from clearsched.students.kinds import STUDENTS, settings_of
 from clearsched.students.patching import kept_if_refused, laid_on, of_params
 from clearsched.students.refining import refine

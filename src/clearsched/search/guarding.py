@@ -16,7 +16,7 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.text import write_policy
 from clearsched.search.guard_bounds import measured
-from clearsched.search.safety import ALLOWED, evidence, judge_whole
+from clearsched.search.safety import ALLOWED, Verdict, evidence, judge_whole
 
 
 def guarded(
@@ -63,6 +63,24 @@ def guard_file(
     return write_policy(policy, out_dir, path.stem)
 
 
+def guard_shipped(settings: GuardParams, path: Path, trace: Path, workloads: Path, tuned: Path) -> None:
+    """Give a policy that was made elsewhere the guard of `search.guard`, and its file what the check says of both.
+
+    Raises:
+        ClearschedError: an input is broken, or the problem has no gauges.
+    """
+    policy = load_policy(path)
+    instance = policy.problem.open(trace, workloads)
+    policy = replace(policy, guard=measured(settings, policy, instance, tuned, "search.guard"))
+    write_policy(_judged(policy, judge_whole(instance, [policy])[0], instance), path.parent, path.stem)
+
+
+def _judged(policy: ScoredPolicy, verdict: Verdict, instance: Instance) -> ScoredPolicy:
+    """The policy with what the safety check says of it."""
+    baseline = heuristic(instance.problem, instance.problem.baseline)
+    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance)})
+
+
 def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], None]) -> ScoredPolicy:
     """The policy with what the safety check says of it: under stress the heuristic may take over.
 
@@ -71,13 +89,12 @@ def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], Non
     Raises:
         ClearschedError: it strays with the guard alone.
     """
-    baseline = heuristic(instance.problem, instance.problem.baseline)
     verdict, *without = judge_whole(instance, [policy, replace(policy, guard=None)])
     if verdict.strays and without[0].strays:
         tell(f"guard: with it, {verdict}: do not deploy it")
     elif verdict.strays:
         raise ClearschedError(
             f"{policy.where}: the guard is refused, nothing was written: with it, {verdict} (the baseline is "
-            f"{baseline.name}); {ALLOWED}"
+            f"{instance.problem.baseline}); {ALLOWED}"
         )
-    return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance)})
+    return _judged(policy, verdict, instance)

@@ -41,6 +41,7 @@ from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
 from clearsched.search.trials import Trials
 from conformance.cases import CASES
+from other_problem import PROBLEM as OTHER
 from stages import stage_params
 from toys import judged_on, stage, toy_trace, toy_workload
 
@@ -721,6 +722,13 @@ def test_a_searched_policy_is_given_a_guard_and_judged_with_it(
     assert "The guard:" in search.show(written)
     with pytest.raises(ClearschedError, match=r"search\.guard\.gauges.*the nearest is largest_s"):
         stage_params(search={"guard": {"gauges": ["largest"]}})
+
+
+def test_a_guard_without_gauges_is_told_before_the_search() -> None:
+    nothing: Any = SimpleNamespace(problem=OTHER)
+    budget = settings(guard={"heuristic": "fifo"})
+    with pytest.raises(ClearschedError, match=r"search\.guard: queue has no gauges"):
+        search_for(nothing, "weights", [], [], heuristic("fifo"), budget, 1)
 
 
 def test_an_unknown_family_is_told() -> None:

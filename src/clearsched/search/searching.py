@@ -22,6 +22,7 @@ from clearsched.problems.problem import Episode, Instance, Problem, means_help
 from clearsched.problems.programs import Program, rounded
 from clearsched.registry import load
 from clearsched.schemas import SEARCH_CURVE, write_table
+from clearsched.scorers.guard import check_gauges
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
@@ -106,6 +107,8 @@ def search(
     """
     problem = instance.problem
     entry = families_of(problem)[family]
+    if settings.guard.heuristic is not None:
+        check_gauges(problem, "search.guard", settings.guard.gauges)  # before minutes of search
     measure = instance.objective
     compiled: Any = reference
     with trials(instance, measure, threads) as runs:

@@ -418,7 +418,7 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_shipped_is_given_the_guard_of_the_run(
     tmp_path: Path, judged: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And judged with it; without a guard its file stays what it is."""
+    """And judged with it; all else of its file stays what it is."""
     guard = {"heuristic": "fair", "gauges": ["largest_s"]}
     guarded = stage_params(search={"source": "shipped", "shipped": "small", "guard": guard})
     data = [judged / "traces/trace.parquet", judged / "traces/workloads.parquet"]

@@ -1,7 +1,7 @@
 """Whether policies lock, starve or fall behind: long streams, overload, and a backlog to clear.
 
     python benchmarks/stress.py RESULTS POLICY... [--only WORDS] [--fresh COUNT] [--correction NAME]
-        [--guard HEURISTIC...] [--seed 99] [--json]
+        [--estimates ERROR] [--guard HEURISTIC...] [--seed 99] [--json]
 
 RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
 settings. Jobs are drawn with replacement from the training episodes, by another seed than when policies were made
@@ -10,9 +10,9 @@ relative to fair's, mean and worst episode, how many are above 1.2 times fair, t
 to fair's (worst; 0: there is none), and the longest stall: executors that wait beside a ready stage. `--only giant`:
 the kinds with that in their name; `--fresh 2000`: in place of them so many streams like the scenario's own, for how
 often somebody is far from fair where nothing is out of the ordinary; `--correction back_up_parked`: with a rule of the
-game corrected. `--guard local_srpt`: each policy of a file once more with a guard (docs/guards.md) in place of its own:
-that heuristic schedules, as tuned, where a job is larger than any of training; `none`: nobody else does. Seed 0 gives
-the streams that the safety check asks.
+game corrected; `--estimates 2`: policies see durations that are off by that factor. `--guard local_srpt`: each policy
+of a file once more with a guard (docs/guards.md) in place of its own: that heuristic schedules, as tuned, where a job
+is larger than any of training; `none`: nobody else does. Seed 0 gives the streams that the safety check asks.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from next_to_fair import corrected, parser_of, policies_of, rows_of, tell
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import PROBLEM
+from clearsched.problems.dag_jobs.simulator.estimates import Estimates
 from clearsched.problems.dag_jobs.workloads.stress import kinds_of, like
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.settings import GuardParams
@@ -62,6 +63,7 @@ def measure(
     correction: str = "",
     guards: Sequence[str] = (),
     fresh: int = 0,
+    error: float = 1.0,
 ) -> list[dict[str, Any]]:
     """A row a kind of stress and policy."""
     instance = open_instance(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
@@ -71,6 +73,7 @@ def measure(
         if only in kind.name:
             episodes = instance.stressed_by(kind, training, seed)
             episodes = corrected(episodes, correction) if correction else episodes
+            episodes = [replace(each, estimates=Estimates(error)) for each in episodes] if error != 1 else episodes
             rows += [{"stress": kind.name} | row for row in rows_of(policies, instance, episodes)]
     return rows
 
@@ -81,9 +84,10 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--fresh", type=int, default=0)
     parser.add_argument("--correction", default="")
+    parser.add_argument("--estimates", type=float, default=1.0, metavar="ERROR")
     parser.add_argument("--guard", nargs="*", default=(), metavar="HEURISTIC")
     options = parser.parse_args()
-    asked = options.only, options.correction, options.guard, options.fresh
+    asked = options.only, options.correction, options.guard, options.fresh, options.estimates
     rows = measure(options.results, options.policies, options.seed, *asked)
     tell(rows, "stress", options.json)
 

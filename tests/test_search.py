@@ -35,7 +35,7 @@ from clearsched.search.families import FAMILIES, families_of
 from clearsched.search.guard_bounds import measured
 from clearsched.search.inputs import Caps, inputs_of, told
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import Verdict, evidence, judge, told_safe, verdict_in, warnings_of
+from clearsched.search.safety import Check, Verdict, evidence, judge, told_safe, verdict_in, warnings_of
 from clearsched.search.sampling import ground_of
 from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
@@ -101,6 +101,7 @@ def test_weights_find_when_to_wait() -> None:
         simulate=instance.simulate,
         lockstep=instance.lockstep,
         stress_share=1.0,
+        safety_bound=None,
         rules=(),
         stressed=lambda episodes: [],
         is_hard=lambda episode: False,
@@ -314,6 +315,30 @@ def test_the_last_job_of_a_batch_may_end_later_than_that_of_a_stream() -> None:
         assert all(getattr(verdict, other) == 0 for other in others), "each end counts once"
 
 
+def test_a_scenario_may_allow_less_where_no_episode_is_hard() -> None:
+    """A margin for what nothing was made from; no setting allows more."""
+    jct = Measure("jct_s", "s", "mean", "JCT")
+    for bound, cost, is_hard, is_batch, end_s, strays in (
+        (None, 1.15, False, False, 1.15, False),
+        (1.1, 1.1, False, False, 1.1, False),
+        (1.1, 1.15, False, False, 1.0, True),
+        (1.1, 1.0, False, False, 1.15, True),
+        (1.1, 1.4, True, False, 1.4, False),
+        (1.1, 1.0, False, True, 1.4, False),
+        (1.3, 1.25, False, False, 1.0, True),
+    ):
+        instance = judged_on(jct, is_hard=lambda _: is_hard, is_batch=lambda _: is_batch, safety_bound=bound)  # noqa: B023
+        runs = Trials(instance, jct, ThreadPoolExecutor(2))
+        policies: Any = [Stalling(1.0, 0.0), Stalling(cost, 0.0, end_s=end_s)]
+        check = Check(runs, policies[0], [0.0, 2.0])
+        verdict = check.verdict(policies[1])
+        assert verdict.strays is strays and (check.strayed(policies[1]) == [0, 1]) is strays
+        told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=1.0, rules=()))
+        assert ("safety_bound" in told["stress"]) == (bound == 1.1) and told_safe(told) is not strays
+        assert verdict_in(told).allowed.startswith(f"at most {min(bound or 1.2, 1.2):g} times")
+    assert not told_safe({"stress": {"worst": 1.3, "hard": 0.0, "safety_bound": 2.0}}), "nor does a file"
+
+
 def test_cost_end_and_measures_are_told_apart() -> None:
     """And each by itself is enough to refuse a policy."""
     for verdict, line in (
@@ -326,7 +351,7 @@ def test_cost_end_and_measures_are_told_apart() -> None:
         (Verdict(1.0, 8, 1.01), "on an episode a measure is 1.01 times its limit"),
     ):
         assert str(verdict) == line
-        assert verdict.strays == (verdict != (1.2, 8, 1.0, 1.2, 1.2, 1.5, 1.5))
+        assert verdict.strays == (verdict != Verdict(1.2, 8, 1.0, 1.2, 1.2, 1.5, 1.5))
         told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=1.0, rules=()))
         assert told_safe(told) is not verdict.strays and verdict_in(told) == verdict
     more = Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0, hard=1.3, batch_end=1.4))

@@ -536,6 +536,18 @@ def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:
         load_inputs(trace_path, trace_path.with_name("workloads.parquet"))
 
 
+def test_what_a_policy_may_take_is_what_a_file_tells(trace_path: Path) -> None:
+    """As much as the safety check allows where the file tells nothing."""
+    for bound in (None, 1.1):
+        drawn = draw(trace_path, safety_bound=bound)
+        assert drawn.settings.get("safety_bound") == bound and ("safety_bound" in drawn.settings) == (bound == 1.1)
+        instance = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
+        assert instance.safety_bound == bound
+    write_table(trace_path.with_name("workloads.parquet"), drawn.table, WORKLOADS, drawn.settings | {"safety_bound": 0})
+    with pytest.raises(ClearschedError, match="safety_bound"):
+        load_inputs(trace_path, trace_path.with_name("workloads.parquet"))
+
+
 @pytest.mark.parametrize("gap_ms", [0, 5000])
 def test_a_giant_among_the_jobs_has_many_times_the_tasks(trace_path: Path, gap_ms: int) -> None:
     """One job of the first half, a giant of a profile of training; the simulator runs it like any other."""

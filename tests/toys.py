@@ -35,9 +35,15 @@ Told = Callable[[Any], bool]
 """Whether an episode is of a kind."""
 
 
-def judged_on(*measures: Measure, is_hard: Told = lambda _: False, is_batch: Told = lambda _: False) -> Any:
+def judged_on(
+    *measures: Measure,
+    is_hard: Told = lambda _: False,
+    is_batch: Told = lambda _: False,
+    safety_bound: float | None = None,
+) -> Any:
     """As much of an instance as a safety check asks for: its measures, and on which episodes more is allowed."""
-    return SimpleNamespace(problem=SimpleNamespace(measures=measures), is_hard=is_hard, is_batch=is_batch)
+    problem = SimpleNamespace(measures=measures)
+    return SimpleNamespace(problem=problem, is_hard=is_hard, is_batch=is_batch, safety_bound=safety_bound)
 
 
 def stage(

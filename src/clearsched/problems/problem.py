@@ -275,6 +275,10 @@ class Instance(Protocol):
         """The share of its stress that `stressed` makes, in (0, 1]: what passes less than all is not fit to deploy."""
 
     @property
+    def safety_bound(self) -> float | None:
+        """So many times what the baseline takes a policy may take; None: as many as the safety check allows."""
+
+    @property
     def rules(self) -> Sequence[str]:
         """The params, by name, that change the rules of the game in a way that a policy may lean on; none by default.
 

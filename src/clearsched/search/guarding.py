@@ -16,7 +16,7 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.text import write_policy
 from clearsched.search.guard_bounds import measured
-from clearsched.search.safety import ALLOWED, Verdict, evidence, judge_whole
+from clearsched.search.safety import Verdict, evidence, judge_whole
 
 
 def guarded(
@@ -95,6 +95,6 @@ def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], Non
     elif verdict.strays:
         raise ClearschedError(
             f"{policy.where}: the guard is refused, nothing was written: with it, {verdict} (the baseline is "
-            f"{instance.problem.baseline}); {ALLOWED}"
+            f"{instance.problem.baseline}); {verdict.allowed}"
         )
     return _judged(policy, verdict, instance)

@@ -28,17 +28,12 @@ from clearsched.search.trials import CLEARED, COST, END, SCALE, WATCHED, Trials,
 NEAR = 1.2
 """So many times what the baseline takes, on any episode that is not hard, a policy may take.
 
-Its cost, and the times to the last job, but for batches, and until a backlog is cleared.
+Its cost, and the times to the last job, but for batches, and until a backlog is cleared. A scenario may allow less
+(`workload.safety_bound`).
 """
 
 LIMIT = 1.5
 """So many times on any episode at all, and until the last job of a batch ends."""
-
-ALLOWED = (
-    f"at most {NEAR:g} times its cost and times ({LIMIT:g} on an episode of the hardest kind, and until the last job "
-    "of a batch ends), and no measure above its limit, are safe"
-)
-"""What is told where a policy is refused."""
 
 TOLD = {
     "worst": "on its worst episode it takes {:.2f} times {}'s",
@@ -54,11 +49,6 @@ PART = 16
 """Episodes that are run before the next ones are: who strays on short ones may take for ever on long ones."""
 
 
-def bounds() -> dict[str, float]:
-    """The most that each number of a verdict may come to, in the order in which they are told."""
-    return dict.fromkeys(TOLD, NEAR) | {"of_limit": 1.0, "hard": LIMIT, "batch_end": LIMIT}
-
-
 class Verdict(NamedTuple):
     """How a policy did next to the baseline on its worst episode."""
 
@@ -69,11 +59,17 @@ class Verdict(NamedTuple):
     cleared: float = 0.0  # times the baseline's time to clear a backlog, where an episode begins with one
     hard: float = 0.0  # the most of these three on an episode that is hard
     batch_end: float = 0.0  # times the baseline's time to the last job, on batches that are not hard
+    safety_bound: float = NEAR  # of `worst`, `end` and `cleared`
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The most that each number may come to, in the order in which they are told."""
+        return dict.fromkeys(TOLD, self.safety_bound) | {"of_limit": 1.0, "hard": LIMIT, "batch_end": LIMIT}
 
     @property
     def beyond(self) -> list[str]:
         """The names of its numbers that are beyond their bounds."""
-        return [name for name, bound in bounds().items() if not getattr(self, name) <= bound]
+        return [name for name, bound in self.bounds.items() if not getattr(self, name) <= bound]
 
     @property
     def strays(self) -> bool:
@@ -83,7 +79,7 @@ class Verdict(NamedTuple):
     @property
     def excess(self) -> float:
         """How far beyond its bounds it is, as shares of them, summed; 0 where it does not stray."""
-        return sum(max(0.0, getattr(self, name) / bound - 1) for name, bound in bounds().items())
+        return sum(max(0.0, getattr(self, name) / bound - 1) for name, bound in self.bounds.items())
 
     def __str__(self) -> str:
         """For example "on its worst episode it takes 18.84 times the baseline's"."""
@@ -92,6 +88,14 @@ class Verdict(NamedTuple):
     def told(self, name: str, baseline: str = "the baseline") -> str:
         """One of its numbers in words."""
         return TOLD[name].format(getattr(self, name), baseline)
+
+    @property
+    def allowed(self) -> str:
+        """What is told where a policy is refused: what would have been safe."""
+        return (
+            f"at most {self.safety_bound:g} times its cost and times ({LIMIT:g} on an episode of the hardest kind, and "
+            "until the last job of a batch ends), and no measure above its limit, are safe"
+        )
 
     def with_more(self, other: Verdict) -> Verdict:
         """On the episodes of both."""
@@ -103,6 +107,7 @@ class Verdict(NamedTuple):
             max(self.cleared, other.cleared),
             max(self.hard, other.hard),
             max(self.batch_end, other.batch_end),
+            self.safety_bound,
         )
 
 
@@ -175,7 +180,7 @@ class Check:
 
     def verdicts(self, policies: Sequence[Policy]) -> list[Verdict]:
         """Of each policy: on all episodes, or up to the part in which it strays."""
-        found = [Verdict(0.0, 0)] * len(policies)
+        found = [Verdict(0.0, 0, safety_bound=bound_of(self._runs.instance))] * len(policies)
         for place, part in enumerate(self._parts):
             left = [number for number, verdict in enumerate(found) if not verdict.strays]
             if not left:
@@ -203,7 +208,7 @@ class Check:
         for place, part in enumerate(self._parts):
             own, (theirs, leeway) = self._runs.outcomes([policy], part)[:, 0], self._theirs_on(place)
             each = np.split(np.arange(own.shape[1]), own.shape[1])
-            alone = [verdict_of(own[:, i], theirs[:, i], Leeway(*(told[i] for told in leeway))) for i in each]
+            alone = [verdict_of(own[:, i], theirs[:, i], leeway.on(i)) for i in each]
             yield [place * self._part + i for i, verdict in enumerate(alone) if verdict.strays]
 
     def _theirs_on(self, place: int) -> tuple[np.ndarray, Leeway]:
@@ -220,11 +225,22 @@ class Leeway(NamedTuple):
 
     hard: np.ndarray  # of all
     batch: np.ndarray  # until the last job ends
+    safety_bound: float = NEAR  # of the others
+
+    def on(self, places: np.ndarray) -> Leeway:
+        """That on some of the episodes."""
+        return self._replace(hard=self.hard[places], batch=self.batch[places])
+
+
+def bound_of(instance: Instance) -> float:
+    """So many times what the baseline takes a policy may take in a scenario, where no more is allowed."""
+    return min(NEAR, instance.safety_bound or NEAR)
 
 
 def leeway_on(instance: Instance, episodes: Sequence[Episode]) -> Leeway:
     """Where it is given among these."""
-    return Leeway(*(np.array(list(map(told, episodes)), bool) for told in (instance.is_hard, instance.is_batch)))
+    hard, batch = (np.array(list(map(told, episodes)), bool) for told in (instance.is_hard, instance.is_batch))
+    return Leeway(hard, batch, bound_of(instance))
 
 
 def verdict_of(own: np.ndarray, baseline: np.ndarray, leeway: Leeway) -> Verdict:
@@ -239,6 +255,7 @@ def verdict_of(own: np.ndarray, baseline: np.ndarray, leeway: Leeway) -> Verdict
         worst_ratio(own[CLEARED, other], baseline[CLEARED, other]),
         max(worst_ratio(own[row, hard], baseline[row, hard]) for row in (COST, END, CLEARED)),
         worst_ratio(own[END, batch], baseline[END, batch]),
+        leeway.safety_bound,
     )
 
 
@@ -264,7 +281,9 @@ def in_words(chosen: Chosen, otherwise: str) -> list[str]:
 def verdict_in(evidence: Mapping[str, Any]) -> Verdict:
     """What a policy's file tells of it; nothing that is against it where it was never judged."""
     stress = evidence.get("stress", {})
-    verdict = Verdict(*(stress.get(name, 0) for name in Verdict._fields))
+    told = {"worst": 0, "episodes": 0} | {name: stress[name] for name in Verdict._fields if name in stress}
+    told["safety_bound"] = min(NEAR, told.get("safety_bound", NEAR))
+    verdict = Verdict(**told)
     most = max(verdict.worst, verdict.end, verdict.cleared)
     if "hard" in stress or most > LIMIT:
         return verdict
@@ -312,6 +331,8 @@ def evidence(verdict: Verdict, baseline: Policy, instance: Instance) -> dict[str
     part: dict[str, Any] = {"share": instance.stress_share} if instance.stress_share < 1 else {}
     if instance.rules:
         part["rules"] = list(instance.rules)
+    if verdict.safety_bound < NEAR:
+        part["safety_bound"] = verdict.safety_bound
     return {
         "stress": {
             "heuristic": baseline.name,

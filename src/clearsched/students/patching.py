@@ -16,7 +16,7 @@ from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
-from clearsched.search.safety import ALLOWED, Verdict, bounds, evidence, judge_whole
+from clearsched.search.safety import Verdict, evidence, judge_whole
 from clearsched.students.patch_trial import Compared
 
 WORSE = {
@@ -73,7 +73,7 @@ def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None
     baseline = heuristic(instance.problem, instance.problem.baseline)
     verdict, *without = judge_whole(instance, [policy, replace(policy, patches=())], threads)
     if verdict.strays:
-        raise RefusedError(policy, _why(f"{verdict}; {_without(*without)}", baseline))
+        raise RefusedError(policy, _why(f"{verdict}; {_without(*without)}", baseline, verdict))
     return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance)})
 
 
@@ -83,11 +83,12 @@ def refuse_worse(compared: Compared, where: str) -> None:
     Raises:
         ClearschedError: it strays with the patches, and further than without them.
     """
-    for name, bound in bounds().items():
-        was, now = (getattr(each.verdict, name) for each in (compared.before, compared.after))
+    before, after = compared.before.verdict, compared.after.verdict
+    for name, bound in after.bounds.items():
+        was, now = getattr(before, name), getattr(after, name)
         if not now <= max(bound, was):
             told = f"on {compared.load} {WORSE[name].format(now)} ({was:.2f} without them)"
-            raise ClearschedError(_refusal(where, "nothing was written", _why(told, compared.baseline)))
+            raise ClearschedError(_refusal(where, "nothing was written", _why(told, compared.baseline, after)))
 
 
 def _without(verdict: Verdict) -> str:
@@ -99,8 +100,8 @@ def _refusal(where: str, written: str, why: str) -> str:
     return f"{where}: the patches are refused, {written}: with them, {why}"
 
 
-def _why(told: str, baseline: Policy) -> str:
-    return f"{told} (the baseline is {baseline.name}); {ALLOWED}"
+def _why(told: str, baseline: Policy, verdict: Verdict) -> str:
+    return f"{told} (the baseline is {baseline.name}); {verdict.allowed}"
 
 
 @contextmanager

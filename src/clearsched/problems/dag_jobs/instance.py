@@ -112,6 +112,11 @@ class DagJobsInstance:
         return 1.0 if self.drawn is None else float(self._settings.get("stress", 1.0))
 
     @property
+    def safety_bound(self) -> float | None:
+        """As the workloads tell; none where they tell none, or where episodes come from elsewhere."""
+        return None if self.drawn is None else self._settings.get("safety_bound")
+
+    @property
     def rules(self) -> Sequence[str]:
         """Corrections; none where episodes come from elsewhere."""
         told = {} if self.drawn is None else self._settings["semantics"]

@@ -130,6 +130,10 @@ class DeferrableJobs:
         return 1.0
 
     @property
+    def safety_bound(self) -> None:
+        """As the safety check has it."""
+
+    @property
     def rules(self) -> Sequence[str]:
         """There is one game."""
         return ()

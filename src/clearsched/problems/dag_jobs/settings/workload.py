@@ -233,6 +233,13 @@ class WorkloadParams(Section):
         description="share of the stress that a policy must pass to be chosen, of the streams of each kind and of "
         "their jobs; 1: all of it, less only to try something out",
     )
+    safety_bound: float | None = Field(
+        None,
+        gt=1,
+        le=1.2,
+        description="so many times what fair takes a policy may take on any episode of the safety check that has no "
+        "giant, to be chosen: a margin for jobs that nothing was made from; null: 1.2",
+    )
     corrections: CorrectionsParams = CorrectionsParams()
     faults: FaultsParams = FaultsParams()
     estimates: EstimatesParams = EstimatesParams()

@@ -66,6 +66,8 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         settings["estimates"] = asdict(wrong)
     if options.stress < 1:
         settings["stress"] = options.stress
+    if options.safety_bound is not None:
+        settings["safety_bound"] = options.safety_bound
     if options.giant.tasks > 1:
         # The jobs of a swarm stand before it, where they come before it.
         before = options.swarm.jobs if options.swarm.after_job <= options.giant.after_job else 0

@@ -333,8 +333,16 @@ def test_what_strays_on_an_episode_that_no_probe_has_is_refined_until_it_does_no
     seed = int(np.argmax(own / best))
     assert own[seed] > 1.1 * safety.NEAR * best[seed]
     strict = replace(task, bench=replace(task.bench, baseline=Strict(task, seed)))
-    found = refine(strict, student, RefineParams(rounds=2, evaluations=20))
+    lines: list[str] = []
+    found = refine(strict, student, RefineParams(rounds=2, evaluations=20), tell=lines.append)
     assert found.safety is not None and not found.safety.verdict.strays and not found.is_in_vain
+    first, second, *rounds = [line for line in lines if not line.startswith("repair by several changes")]
+    assert first == "as distilled it is not safe: what is safe next to it is looked for"
+    safe = [f"JCT {cost:.1f} s" for cost in found.costs[1:]]
+    assert second.removeprefix("safe next to it: ") in safe, "who waits hears how far it is"
+    assert rounds and {line.split(": ")[1] for line in rounds} <= {*safe}
+    for number, line in enumerate(rounds, 1):
+        assert line.startswith(f"refinement, round {number} of 2: ")
     assert found.policy.evidence["stress"]["worst"] <= safety.NEAR < own[seed] / best[seed]
 
 
@@ -612,8 +620,11 @@ def test_a_repair_may_take_two_changes(seen: Choices) -> None:
         return policy.none + 0.5 * (len(policy.scorers["stage"].rules) < 2)
 
     assert repaired(student, around(task), lambda policy: excess(policy) == 0) is None
-    found = descended(student, around(task), probes_by(excess), columns, 16)
+    lines: list[str] = []
+    found = descended(student, around(task), probes_by(excess), columns, 16, lines.append)
     assert found is not None and not found.none and len(found.scorers["stage"].rules) == 2
+    told = [line.partition(", one of ")[0] for line in lines]
+    assert told == [f"repair by several changes: number {number} of 16 at most" for number in (1, 2)]
     assert descended(student, around(task), probes_by(lambda policy: 1.0), columns, 16) is None
     assert descended(student, around(task), probes_by(excess), columns, 1) is None, "as many changes as are allowed"
 
@@ -650,7 +661,7 @@ def test_several_changes_follow_where_no_single_one_passes_the_whole_check(
     assert repairs(RefineParams()) == [safe]
     asked = list[int]()
     monkeypatch.setattr(refinement_steps, "repaired", lambda *_: asked.append(0))
-    monkeypatch.setattr(refinement_steps, "descended", lambda *told: asked.append(told[-1]))
+    monkeypatch.setattr(refinement_steps, "descended", lambda *told: asked.append(told[4]))
     assert repairs(RefineParams(repairs=3)) == [] and asked == [0, 3]
     assert repairs(RefineParams(repairs=0)) == [] and asked == [0, 3], "none is tried"
 

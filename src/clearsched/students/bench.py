@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -23,6 +23,13 @@ DIGITS = 6
 """Digits of the measure that a student's file tells."""
 
 Item = TypeVar("Item")
+
+Tell = Callable[[str], None]
+"""A line for who waits for a fit."""
+
+
+def silent(line: str) -> None:
+    """Nobody waits."""
 
 
 class Fitted(NamedTuple):
@@ -82,6 +89,11 @@ class Bench:
     def told(self, cost: float) -> float:
         """The measure that a cost stands for, as a student's file has it."""
         return rounded(self.value(cost), DIGITS)
+
+    def in_words(self, cost: float) -> str:
+        """The measure that a cost stands for: "JCT 21.4 s"."""
+        value = f"{self.value(cost):.{1 if self.measure.unit == 's' else 4}f}"
+        return f"{self.measure.short} {value} {self.measure.unit}".rstrip()
 
     def costs(self, student: Policy, episodes: Sequence[Episode]) -> np.ndarray:
         """float64[episodes]: what each costs."""

@@ -208,13 +208,13 @@ def distilled(
 
 def refined(task: Task, student: ScoredPolicy) -> Fitted:
     """The student after refinement in closed loop; its file tells what each step came to."""
-    found = refine(task, student, task.common.refine)
+    found = refine(task, student, task.common.refine, tell=partial(_tell, task))
     values = list(map(task.bench.told, found.costs))
     if found.safety is not None:
         for line in in_words(found.safety, "what was distilled"):
             _tell(task, line)
     if task.common.refine.rounds:
-        was, now = (_told(task, found.costs[place]) for place in (0, found.chosen))
+        was, now = (task.bench.in_words(found.costs[place]) for place in (0, found.chosen))
         _tell(
             task, f"refined with {found.evaluations:,.0f} other sets of numbers: {was} became {now} on unseen episodes"
         )
@@ -240,13 +240,7 @@ def _with_evidence(student: ScoredPolicy, dataset: Dataset, found: dict[str, Any
 
 def _say(task: Task, what: str, cost: float) -> None:
     """A line on stderr: how good the student is by now."""
-    _tell(task, f"{what}: {_told(task, cost)} on {len(task.bench.validation)} validation episodes")
-
-
-def _told(task: Task, cost: float) -> str:
-    measure = task.bench.measure
-    value = f"{task.bench.value(cost):.{1 if measure.unit == 's' else 4}f}"
-    return f"{measure.short} {value} {measure.unit}".rstrip()
+    _tell(task, f"{what}: {task.bench.in_words(cost)} on {len(task.bench.validation)} validation episodes")
 
 
 def _tell(task: Task, what: str) -> None:

@@ -17,6 +17,7 @@ from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import Trials
 from clearsched.students.assembly import numbered
+from clearsched.students.bench import Tell, silent
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
@@ -72,8 +73,13 @@ class Steps:
         train: Sequence[Episode],
         choosing: Sequence[Episode],
         probes: Probes | None,
+        tell: Tell = silent,
     ) -> None:
-        """Prepare steps on the episodes `train`, chosen on others; `probes` tell what is safe, None: all is."""
+        """Prepare steps on the episodes `train`, chosen on others; `probes` tell what is safe, None: all is.
+
+        `tell`: called with a line now and then.
+        """
+        self._tell = tell
         self.spent = 0.0
         self._tried: set[str] = set()  # shapes whose numbers were searched, and that were no better
         self._task, self._settings, self._runs, self._train, self._choosing = task, settings, runs, train, choosing
@@ -94,8 +100,10 @@ class Steps:
         """The student and what each step made of it."""
         found = [student]
         if self._settings.rounds and self._strays(student):
+            self._tell("as distilled it is not safe: what is safe next to it is looked for")
             safe = self._made_safe(student)
             self.are_held = bool(safe)
+            self._tell(f"safe next to it: {self._cost_of(safe[-1])}" if safe else "nothing safe is next to it")
             found += safe
         for number in range(self._settings.rounds):
             self._known = self._probes.known if self._probes is not None else 0
@@ -103,7 +111,12 @@ class Steps:
             if steps is None:
                 break
             found += steps
+            self._tell(f"refinement, round {number + 1} of {self._settings.rounds}: {self._cost_of(found[-1])}")
         return found
+
+    def _cost_of(self, policy: ScoredPolicy) -> str:
+        """What it costs on the episodes that variants are chosen on, in words."""
+        return self._task.bench.in_words(self._runs.cost([policy], self._choosing).mean())
 
     def _made_safe(self, student: ScoredPolicy) -> list[ScoredPolicy]:
         """What is safe next to an unsafe student, the best last: repaired at once, and refined first; or nothing.
@@ -137,7 +150,7 @@ class Steps:
         found = self._until_safe(partial(self._repaired, student))
         if found or self._probes is None:
             return found or []
-        several = descended(student, self._around, self._probes, self._columns, changes)
+        several = descended(student, self._around, self._probes, self._columns, changes, self._tell)
         return [] if several is None else [several]
 
     def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:

@@ -20,7 +20,7 @@ from clearsched.search.probing import Probes, sample
 from clearsched.search.restarts import long_ones
 from clearsched.search.safety import Chosen, evidence, first_safe
 from clearsched.search.trials import JOINED, Trials, trials
-from clearsched.students.bench import Bench
+from clearsched.students.bench import Bench, Tell, silent
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
@@ -44,7 +44,9 @@ class Refined(NamedTuple):
         return self.chosen == 0 and self.safety is not None and bool(self.safety.refused)
 
 
-def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: int | None = None) -> Refined:
+def refine(
+    task: Task, student: ScoredPolicy, settings: RefineParams, threads: int | None = None, tell: Tell = silent
+) -> Refined:
     """The best of a student and what becomes of it: better numbers, then in each further round other rules and numbers.
 
     Chosen on the validation episodes, single and joined, and on training episodes that no search has seen: 32 streams
@@ -55,6 +57,7 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
         student: as distilled.
         settings: rounds and budget.
         threads: on which episodes run; as many as numba may use, unless told. The result is the same.
+        tell: called with a line after each round, each change of a repair, and where the student is not safe.
     """
     instance, validation = task.bench.instance, task.bench.validation
     train, unseen = task.bench.searched_on()
@@ -66,7 +69,7 @@ def refine(task: Task, student: ScoredPolicy, settings: RefineParams, threads: i
     with trials(instance, task.bench.measure, threads) as runs:
         probes = _probes(task.bench, runs)
         for _ in range(1 + AGAIN):
-            steps = Steps(task, settings, runs, train, choosing, probes)
+            steps = Steps(task, settings, runs, train, choosing, probes, tell)
             variants = steps.of(student)
             spent += steps.spent
             costs = runs.cost(variants, choosing).mean(axis=1)

@@ -13,6 +13,7 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.search.probing import Probes
 from clearsched.students.assembly import numbered
+from clearsched.students.bench import Tell, silent
 from clearsched.students.numbers import Refinement
 from clearsched.students.restructuring import Around, Safe, cheapest, options_of, screened
 from clearsched.students.rounding import Columns
@@ -48,7 +49,12 @@ def repaired(student: ScoredPolicy, around: Around, is_safe: Safe) -> ScoredPoli
 
 
 def descended(
-    student: ScoredPolicy, around: Around, probes: Probes, columns: Mapping[str, Columns], changes: int
+    student: ScoredPolicy,
+    around: Around,
+    probes: Probes,
+    columns: Mapping[str, Columns],
+    changes: int,
+    tell: Tell = silent,
 ) -> ScoredPolicy | None:
     """A safe policy a few `changes` at most from an unsafe student, where no single one is enough; None: there is none.
 
@@ -57,10 +63,11 @@ def descended(
     Equals are asked until one is safe: where each strays on an episode of its own, the cheapest alone leads nowhere. A
     change may be of a number alone: what no other structure cures may take a threshold a little higher.
     """
-    for _ in range(changes):
+    for number in range(changes):
         options = [*repairs(student, around), *shifted(student, columns, around)]
         if not options:
             return None
+        tell(f"repair by several changes: number {number + 1} of {changes} at most, one of {len(options):,}")
         nearest = [options[place] for place in probes.nearest(options)]
         order = cheapest(nearest, around.costs, around.short)[:SAFE]
         equals = by_cost([nearest[place] for place in order], around)

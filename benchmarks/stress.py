@@ -1,7 +1,7 @@
 """Whether policies lock, starve or fall behind: long streams, overload, and a backlog to clear.
 
     python benchmarks/stress.py RESULTS POLICY... [--only WORDS] [--fresh COUNT] [--correction NAME]
-        [--estimates ERROR] [--guard HEURISTIC...] [--seed 99] [--json]
+        [--estimates ERROR] [--guard HEURISTIC...] [--margin 1] [--seed 99] [--json]
 
 RESULTS is a scenario's folder (results/default); POLICY a policy's file, or the name of a heuristic with its default
 settings. Jobs are drawn with replacement from the training episodes, by another seed than when policies were made
@@ -12,7 +12,8 @@ the kinds with that in their name; `--fresh 2000`: in place of them so many stre
 often somebody is far from fair where nothing is out of the ordinary; `--correction back_up_parked`: with a rule of the
 game corrected; `--estimates 2`: policies see durations that are off by that factor. `--guard local_srpt`: each policy
 of a file once more with a guard (docs/guards.md) in place of its own: that heuristic schedules, as tuned, where a job
-is larger than any of training; `none`: nobody else does. Seed 0 gives the streams that the safety check asks.
+is larger than any of training, `--margin 1 3`: than so many times that; `none`: nobody else does. Seed 0 gives the
+streams that the safety check asks.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +41,15 @@ NONE = "none"
 """In place of a heuristic: no guard."""
 
 
-def with_guards(policies: Mapping[str, Any], heuristics: Sequence[str], instance: Any, folder: Path) -> dict[str, Any]:
-    """The policies, and each of a file with a guard of each heuristic, or none; its bound: the largest training job."""
+def with_guards(
+    policies: Mapping[str, Any], heuristics: Sequence[str], margins: Sequence[float], instance: Any, folder: Path
+) -> dict[str, Any]:
+    """The policies, and each of a file with a guard of each heuristic, or none; its bound: so many largest jobs."""
     found, tuned = dict(policies), folder / "heuristics" / "tuned.json"
-    for name in heuristics:
-        settings = GuardParams(heuristic=None if name == NONE else name, margin=1, gauges=("largest_s",))
+    for heuristic, margin in product(heuristics, margins):
+        settings = GuardParams(heuristic=None if heuristic == NONE else heuristic, margin=margin, gauges=("largest_s",))
         guard = measured(settings, tuned_heuristic(PROBLEM, "best", tuned), instance, tuned)
-        title = "no guard" if guard is None else f"{name} beside a giant"
+        title = "no guard" if guard is None else f"{heuristic} beside a giant, margin {margin:g}"
         for other, policy in policies.items():
             if isinstance(policy, ScoredPolicy):
                 found[f"{other}, {title}"] = replace(policy, guard=guard)
@@ -62,12 +66,13 @@ def measure(
     only: str = "",
     correction: str = "",
     guards: Sequence[str] = (),
+    margins: Sequence[float] = (1.0,),
     fresh: int = 0,
     error: float = 1.0,
 ) -> list[dict[str, Any]]:
     """A row a kind of stress and policy."""
     instance = open_instance(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
-    training, policies = instance.split("train"), with_guards(policies_of(names), guards, instance, folder)
+    training, policies = instance.split("train"), with_guards(policies_of(names), guards, margins, instance, folder)
     rows: list[dict[str, Any]] = []
     for kind in [like(training, fresh)] if fresh else kinds_of(training):
         if only in kind.name:
@@ -86,8 +91,9 @@ def main() -> None:
     parser.add_argument("--correction", default="")
     parser.add_argument("--estimates", type=float, default=1.0, metavar="ERROR")
     parser.add_argument("--guard", nargs="*", default=(), metavar="HEURISTIC")
+    parser.add_argument("--margin", nargs="*", type=float, default=(1.0,))
     options = parser.parse_args()
-    asked = options.only, options.correction, options.guard, options.fresh, options.estimates
+    asked = options.only, options.correction, options.guard, options.margin, options.fresh, options.estimates
     rows = measure(options.results, options.policies, options.seed, *asked)
     tell(rows, "stress", options.json)
 

@@ -59,12 +59,17 @@ class Verdict(NamedTuple):
     cleared: float = 0.0  # times the baseline's time to clear a backlog, where an episode begins with one
     hard: float = 0.0  # the most of these three on an episode that is hard
     batch_end: float = 0.0  # times the baseline's time to the last job, on batches that are not hard
-    safety_bound: float = NEAR  # of `worst`, `end` and `cleared`
+    safety_bound: float | None = None  # of `worst`, `end` and `cleared`, where less than `NEAR` is allowed
+
+    @property
+    def near(self) -> float:
+        """So many times what the baseline takes was allowed on episodes that are not hard."""
+        return NEAR if self.safety_bound is None else min(NEAR, self.safety_bound)
 
     @property
     def bounds(self) -> dict[str, float]:
         """The most that each number may come to, in the order in which they are told."""
-        return dict.fromkeys(TOLD, self.safety_bound) | {"of_limit": 1.0, "hard": LIMIT, "batch_end": LIMIT}
+        return dict.fromkeys(TOLD, self.near) | {"of_limit": 1.0, "hard": LIMIT, "batch_end": LIMIT}
 
     @property
     def beyond(self) -> list[str]:
@@ -93,7 +98,7 @@ class Verdict(NamedTuple):
     def allowed(self) -> str:
         """What is told where a policy is refused: what would have been safe."""
         return (
-            f"at most {self.safety_bound:g} times its cost and times ({LIMIT:g} on an episode of the hardest kind, and "
+            f"at most {self.near:g} times its cost and times ({LIMIT:g} on an episode of the hardest kind, and "
             "until the last job of a batch ends), and no measure above its limit, are safe"
         )
 
@@ -180,7 +185,7 @@ class Check:
 
     def verdicts(self, policies: Sequence[Policy]) -> list[Verdict]:
         """Of each policy: on all episodes, or up to the part in which it strays."""
-        found = [Verdict(0.0, 0, safety_bound=bound_of(self._runs.instance))] * len(policies)
+        found = [Verdict(0.0, 0, safety_bound=self._runs.instance.safety_bound)] * len(policies)
         for place, part in enumerate(self._parts):
             left = [number for number, verdict in enumerate(found) if not verdict.strays]
             if not left:
@@ -225,22 +230,17 @@ class Leeway(NamedTuple):
 
     hard: np.ndarray  # of all
     batch: np.ndarray  # until the last job ends
-    safety_bound: float = NEAR  # of the others
+    safety_bound: float | None = None  # of the others, where it is less than usual
 
     def on(self, places: np.ndarray) -> Leeway:
         """That on some of the episodes."""
         return self._replace(hard=self.hard[places], batch=self.batch[places])
 
 
-def bound_of(instance: Instance) -> float:
-    """So many times what the baseline takes a policy may take in a scenario, where no more is allowed."""
-    return min(NEAR, instance.safety_bound or NEAR)
-
-
 def leeway_on(instance: Instance, episodes: Sequence[Episode]) -> Leeway:
     """Where it is given among these."""
     hard, batch = (np.array(list(map(told, episodes)), bool) for told in (instance.is_hard, instance.is_batch))
-    return Leeway(hard, batch, bound_of(instance))
+    return Leeway(hard, batch, instance.safety_bound)
 
 
 def verdict_of(own: np.ndarray, baseline: np.ndarray, leeway: Leeway) -> Verdict:
@@ -281,9 +281,8 @@ def in_words(chosen: Chosen, otherwise: str) -> list[str]:
 def verdict_in(evidence: Mapping[str, Any]) -> Verdict:
     """What a policy's file tells of it; nothing that is against it where it was never judged."""
     stress = evidence.get("stress", {})
-    told = {"worst": 0, "episodes": 0} | {name: stress[name] for name in Verdict._fields if name in stress}
-    told["safety_bound"] = min(NEAR, told.get("safety_bound", NEAR))
-    verdict = Verdict(**told)
+    told = {name: stress[name] for name in Verdict._fields if name in stress}
+    verdict = Verdict(**{"worst": 0, "episodes": 0} | told)
     most = max(verdict.worst, verdict.end, verdict.cleared)
     if "hard" in stress or most > LIMIT:
         return verdict
@@ -331,7 +330,7 @@ def evidence(verdict: Verdict, baseline: Policy, instance: Instance) -> dict[str
     part: dict[str, Any] = {"share": instance.stress_share} if instance.stress_share < 1 else {}
     if instance.rules:
         part["rules"] = list(instance.rules)
-    if verdict.safety_bound < NEAR:
+    if verdict.safety_bound is not None:
         part["safety_bound"] = verdict.safety_bound
     return {
         "stress": {

@@ -226,11 +226,11 @@ class Check:
 
 
 class Leeway(NamedTuple):
-    """On which of some episodes more is allowed, and of what: bool[episodes] each."""
+    """On which of some episodes more is allowed, and of what, bool[episodes] each; and what is allowed elsewhere."""
 
     hard: np.ndarray  # of all
     batch: np.ndarray  # until the last job ends
-    safety_bound: float | None = None  # of the others, where it is less than usual
+    safety_bound: float | None = None  # None: `NEAR`
 
     def on(self, places: np.ndarray) -> Leeway:
         """That on some of the episodes."""

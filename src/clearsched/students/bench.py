@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -23,13 +23,6 @@ DIGITS = 6
 """Digits of the measure that a student's file tells."""
 
 Item = TypeVar("Item")
-
-Tell = Callable[[str], None]
-"""A line for who waits for a fit."""
-
-
-def silent(line: str) -> None:
-    """Nobody waits."""
 
 
 class Fitted(NamedTuple):

@@ -17,13 +17,22 @@ from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import Trials
 from clearsched.students.assembly import numbered
-from clearsched.students.bench import Tell, silent
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
 from clearsched.students.repairing import descended, repaired
-from clearsched.students.restructuring import ANY, Around, Budget, Heats, conditions_on, halved, restructured, shape_of
+from clearsched.students.restructuring import (
+    ANY,
+    Around,
+    Budget,
+    Heats,
+    Tell,
+    conditions_on,
+    halved,
+    restructured,
+    shape_of,
+)
 from clearsched.students.rounding import Columns
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
@@ -73,7 +82,7 @@ class Steps:
         train: Sequence[Episode],
         choosing: Sequence[Episode],
         probes: Probes | None,
-        tell: Tell = silent,
+        tell: Tell = lambda line: None,
     ) -> None:
         """Prepare steps on the episodes `train`, chosen on others; `probes` tell what is safe, None: all is.
 

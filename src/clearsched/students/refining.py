@@ -20,8 +20,9 @@ from clearsched.search.probing import Probes, sample
 from clearsched.search.restarts import long_ones
 from clearsched.search.safety import Chosen, evidence, first_safe
 from clearsched.search.trials import JOINED, Trials, trials
-from clearsched.students.bench import Bench, Tell, silent
+from clearsched.students.bench import Bench
 from clearsched.students.refinement_steps import Steps
+from clearsched.students.restructuring import Tell
 from clearsched.students.settings import RefineParams
 from clearsched.students.task import Task
 
@@ -45,7 +46,11 @@ class Refined(NamedTuple):
 
 
 def refine(
-    task: Task, student: ScoredPolicy, settings: RefineParams, threads: int | None = None, tell: Tell = silent
+    task: Task,
+    student: ScoredPolicy,
+    settings: RefineParams,
+    threads: int | None = None,
+    tell: Tell = lambda line: None,
 ) -> Refined:
     """The best of a student and what becomes of it: better numbers, then in each further round other rules and numbers.
 

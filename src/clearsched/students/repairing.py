@@ -13,9 +13,8 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.search.probing import Probes
 from clearsched.students.assembly import numbered
-from clearsched.students.bench import Tell, silent
 from clearsched.students.numbers import Refinement
-from clearsched.students.restructuring import Around, Safe, cheapest, options_of, screened
+from clearsched.students.restructuring import Around, Safe, Tell, cheapest, options_of, screened
 from clearsched.students.rounding import Columns
 
 REPAIRS = 200
@@ -54,7 +53,7 @@ def descended(
     probes: Probes,
     columns: Mapping[str, Columns],
     changes: int,
-    tell: Tell = silent,
+    tell: Tell = lambda line: None,
 ) -> ScoredPolicy | None:
     """A safe policy a few `changes` at most from an unsafe student, where no single one is enough; None: there is none.
 

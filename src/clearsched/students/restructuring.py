@@ -61,6 +61,9 @@ Safe = Callable[[ScoredPolicy], bool]
 Costs = Callable[[Sequence[ScoredPolicy], Sequence[Episode]], np.ndarray]
 """float64[policies, episodes]: `search.trials.Trials.cost`."""
 
+Tell = Callable[[str], None]
+"""A line for who waits for a fit."""
+
 
 class Budget(NamedTuple):
     """What rules that rank candidates may ask for, beside their number."""

@@ -49,7 +49,7 @@ class Facts(BaseModel):
     interarrivals_ms: dict[str, list[Interarrival]] = {}
     outages: dict[str, dict[str, Any]] = {}
     stress: float = Field(1.0, gt=0, le=1)
-    safety_bound: float | None = Field(None, gt=1)
+    safety_bound: float | None = Field(None, gt=1, le=1.2)
 
 
 def check_facts(settings: dict[str, Any], where: Path) -> None:

@@ -106,6 +106,7 @@ def test_weights_find_when_to_wait() -> None:
         stressed=lambda episodes: [],
         is_hard=lambda episode: False,
         is_batch=lambda episode: False,
+        due_s=lambda episode: 0.0,
         parted=list,
     )
     fifo = heuristic_of(DEFERRABLE, "fifo")
@@ -313,6 +314,29 @@ def test_the_last_job_of_a_batch_may_end_later_than_that_of_a_stream() -> None:
         assert getattr(verdict, name) == end_s and verdict.strays is strays
         others = {"end", "batch_end", "hard"} - {name}
         assert all(getattr(verdict, other) == 0 for other in others), "each end counts once"
+
+
+def test_who_ends_by_the_last_deadline_is_not_late() -> None:
+    """However long before that the baseline ended: jobs may wait until then. After it the baseline's time counts."""
+    jct = Measure("jct_s", "s", "mean", "JCT")
+    baseline: Any = Stalling(1.0, 0.0)
+    for due_s, end_s, told, is_hard, is_batch in (
+        (1.6, 1.6, 0.0, False, False),
+        (1.6, 1.7, 1.7, False, False),
+        (0.0, 1.7, 1.7, False, False),
+        (1.1, 1.15, 1.15, False, False),
+        (9.0, 8.0, 0.0, False, True),
+        (9.0, 8.0, 1.0, True, False),
+        (9.0, float("inf"), float("inf"), False, False),
+    ):
+        instance = judged_on(
+            jct, is_hard=lambda _: is_hard, is_batch=lambda _: is_batch, due_s=lambda _: due_s  # noqa: B023
+        )
+        policy: Any = Stalling(1.0, 0.0, end_s=end_s)
+        check = Check(Trials(instance, jct, ThreadPoolExecutor(2)), baseline, [0.0])
+        verdict = check.verdict(policy)
+        assert max(verdict.end, verdict.batch_end, verdict.hard) == told
+        assert verdict.strays is (told > 1.2) and check.strayed(policy) == [0] * verdict.strays
 
 
 def test_a_scenario_may_allow_less_where_no_episode_is_hard() -> None:

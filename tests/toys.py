@@ -39,11 +39,14 @@ def judged_on(
     *measures: Measure,
     is_hard: Told = lambda _: False,
     is_batch: Told = lambda _: False,
+    due_s: Callable[[Any], float] = lambda _: 0.0,
     safety_bound: float | None = None,
 ) -> Any:
     """As much of an instance as a safety check asks for: its measures, and on which episodes more is allowed."""
     problem = SimpleNamespace(measures=measures)
-    return SimpleNamespace(problem=problem, is_hard=is_hard, is_batch=is_batch, safety_bound=safety_bound)
+    return SimpleNamespace(
+        problem=problem, is_hard=is_hard, is_batch=is_batch, due_s=due_s, safety_bound=safety_bound
+    )
 
 
 def stage(

@@ -303,6 +303,9 @@ class Instance(Protocol):
     def is_batch(self, episode: Episode) -> bool:
         """Whether all jobs are there from the start, so that the last one to end tells who was served first alone."""
 
+    def due_s(self, episode: Episode) -> float:
+        """Until when the last job to end may take without being late, s; 0: jobs have no deadline."""
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""
 

@@ -7,7 +7,8 @@ cost, by the time to the last job, by the time to clear a backlog, or by a measu
 such as how long executors waited beside work. A lock that lasts minutes of a stream of hours shows in the latter alone.
 
 More is allowed on episodes on which luck decides (`Instance.is_hard`): there no policy is near to the baseline on each;
-and until the last job of a batch ends (`Instance.is_batch`): who serves short jobs first pays for the mean by it.
+and until the last job of a batch ends (`Instance.is_batch`): who serves short jobs first pays for the mean by it. Where
+jobs have deadlines (`Instance.due_s`), the time to the last job counts where it is later than all of them.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Verdict(NamedTuple):
     worst: float  # times the baseline's cost, on episodes that are not hard; so `end` and `cleared`
     episodes: int  # of which that is the worst: none is run after one on which it strays
     of_limit: float = 0.0  # the largest of the measures with a limit: over it, and over the baseline's `scale_s`
-    end: float = 0.0  # times the baseline's time to the last job, on episodes that are no batch
+    end: float = 0.0  # times the baseline's time to the last job, where that is late, on episodes that are no batch
     cleared: float = 0.0  # times the baseline's time to clear a backlog, where an episode begins with one
     hard: float = 0.0  # the most of these three on an episode that is hard
     batch_end: float = 0.0  # times the baseline's time to the last job, on batches that are not hard
@@ -226,35 +227,39 @@ class Check:
 
 
 class Leeway(NamedTuple):
-    """On which of some episodes more is allowed, and of what, bool[episodes] each; and what is allowed elsewhere."""
+    """On which of some episodes more is allowed, and of what; and what is allowed elsewhere."""
 
-    hard: np.ndarray  # of all
-    batch: np.ndarray  # until the last job ends
+    hard: np.ndarray  # bool[episodes]: of all
+    batch: np.ndarray  # bool[episodes]: until the last job ends
+    due_s: np.ndarray  # float64[episodes]: until the last job ends it may take so long whatever the baseline takes
     safety_bound: float | None = None  # None: `NEAR`
 
     def on(self, places: np.ndarray) -> Leeway:
         """That on some of the episodes."""
-        return self._replace(hard=self.hard[places], batch=self.batch[places])
+        return self._replace(hard=self.hard[places], batch=self.batch[places], due_s=self.due_s[places])
 
 
 def leeway_on(instance: Instance, episodes: Sequence[Episode]) -> Leeway:
     """Where it is given among these."""
     hard, batch = (np.array(list(map(told, episodes)), bool) for told in (instance.is_hard, instance.is_batch))
-    return Leeway(hard, batch, instance.safety_bound)
+    due_s = np.array(list(map(instance.due_s, episodes)), float)
+    return Leeway(hard, batch, due_s, instance.safety_bound)
 
 
 def verdict_of(own: np.ndarray, baseline: np.ndarray, leeway: Leeway) -> Verdict:
     """Of what `trials.table_of` tells of a policy and of the baseline, float64[ROWS, episodes] each."""
     hard = leeway.hard
+    late = own.copy()
+    late[END, own[END] <= leeway.due_s] = 0.0
     other, batch, stream = ~hard, ~hard & leeway.batch, ~hard & ~leeway.batch
     return Verdict(
         worst_ratio(own[COST, other], baseline[COST, other]),
         own.shape[1],
         worst_ratio(own[WATCHED], baseline[SCALE]),
-        worst_ratio(own[END, stream], baseline[END, stream]),
+        worst_ratio(late[END, stream], baseline[END, stream]),
         worst_ratio(own[CLEARED, other], baseline[CLEARED, other]),
-        max(worst_ratio(own[row, hard], baseline[row, hard]) for row in (COST, END, CLEARED)),
-        worst_ratio(own[END, batch], baseline[END, batch]),
+        max(worst_ratio(late[row, hard], baseline[row, hard]) for row in (COST, END, CLEARED)),
+        worst_ratio(late[END, batch], baseline[END, batch]),
         leeway.safety_bound,
     )
 

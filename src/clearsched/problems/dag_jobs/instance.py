@@ -142,6 +142,10 @@ class DagJobsInstance:
         """Whether all jobs arrive at time 0."""
         return not streams.are_streams([episode])
 
+    def due_s(self, episode: Workload) -> float:
+        """0: jobs have no deadline."""
+        return 0.0
+
     def stressed_by(self, kind: stress.Stress, episodes: Sequence[Workload], seed: int = 0) -> list[Workload]:
         """The episodes of one kind of stress."""
         return list(stress.stressed(episodes, kind, self.profiles.work_ms, seed))

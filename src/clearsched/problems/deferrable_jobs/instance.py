@@ -154,6 +154,10 @@ class DeferrableJobs:
         """None is: jobs arrive by and by."""
         return False
 
+    def due_s(self, episode: Episode) -> float:
+        """The last of the deadlines: to wait until then is what jobs may do here, and the baseline never does."""
+        return float(episode.deadline.max() * episode.slot_s)
+
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 150 jobs on what on-demand work leaves of 35 cores"."""
         jobs = sorted({episode.num_jobs for episode in episodes})

@@ -61,7 +61,7 @@ class TracesParams(Section):
 class EpisodesParams(Section):
     """How many episodes each split holds; the splits share no random numbers."""
 
-    train: Count = Field(64, description="episodes that teachers and students learn from")
+    train: Count = Field(512, description="episodes that teachers and students learn from")
     validation: Count = Field(32, description="episodes that heuristics are tuned and checkpoints are chosen on")
     test: Count = Field(64, description="episodes that only the evaluation sees")
 

@@ -44,9 +44,7 @@ def judged_on(
 ) -> Any:
     """As much of an instance as a safety check asks for: its measures, and on which episodes more is allowed."""
     problem = SimpleNamespace(measures=measures)
-    return SimpleNamespace(
-        problem=problem, is_hard=is_hard, is_batch=is_batch, due_s=due_s, safety_bound=safety_bound
-    )
+    return SimpleNamespace(problem=problem, is_hard=is_hard, is_batch=is_batch, due_s=due_s, safety_bound=safety_bound)
 
 
 def stage(

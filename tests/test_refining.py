@@ -526,9 +526,9 @@ def test_an_unsafe_student_is_repaired_at_once_and_refined_first(
     named = {name: replace(student_of(LEAST_WORK), name=name) for name in ("bad", "worse", "worst", *safe)}
     probes: Any = SimpleNamespace(verdict=lambda policy: SimpleNamespace(strays=policy.name not in safe), known=0)
     runs: Any = SimpleNamespace(
-        cost=lambda policies, episodes: np.array([[safe[each.name]] * len(episodes) for each in policies]).reshape(
-            len(policies), len(episodes)
-        )
+        cost=lambda policies, episodes: np.array(
+            [[safe.get(each.name, 2.0)] * len(episodes) for each in policies]
+        ).reshape(len(policies), len(episodes))
     )
     steps = Steps(task, RefineParams(rounds=6), runs, task.bench.train, task.bench.validation, probes)
     held: list[bool] = []
@@ -588,6 +588,32 @@ def test_a_step_to_what_is_not_safe_is_not_taken(seen: Choices) -> None:
     assert other.scorers["stage"] != best.scorers["stage"]
     assert cost(task, best) <= cost(task, other) < cost(task, student) and asked
     assert restructured(student, around(task), lambda policy: False) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "several", "found"),
+    [
+        (2.19, 2.1, ["one"]),  # cheap enough
+        (2.21, 2.1, ["one", "several"]),
+        (3.5, None, ["one"]),
+        (None, 2.1, ["several"]),
+        (None, None, []),
+    ],
+)
+def test_a_dear_repair_is_not_the_only_one(
+    seen: Choices, monkeypatch: pytest.MonkeyPatch, one: float | None, several: float | None, found: list[str]
+) -> None:
+    """One change may make another policy of a student, that never idles, say: several are tried beside it."""
+    task, costs = task_of(seen), {"bad": 2.0, "one": one, "several": several}
+    named = {name: replace(student_of(LEAST_WORK), name=name) for name in costs}
+    probes: Any = SimpleNamespace(verdict=lambda policy: SimpleNamespace(strays=policy.name == "bad"), known=0)
+    runs: Any = SimpleNamespace(
+        cost=lambda policies, episodes: np.array([[costs[each.name]] * len(episodes) for each in policies])
+    )
+    steps = Steps(task, RefineParams(rounds=6), runs, task.bench.train, task.bench.validation, probes)
+    monkeypatch.setattr(refinement_steps, "descended", lambda *_: None if several is None else named["several"])
+    monkeypatch.setattr(steps, "_repaired", lambda student: [] if one is None else [named["one"]])
+    assert [each.name for each in steps._repairs(named["bad"])] == found
 
 
 def test_what_is_not_safe_is_repaired_at_the_least_cost(seen: Choices) -> None:

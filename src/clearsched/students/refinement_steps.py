@@ -44,6 +44,12 @@ WORTH = 0.0002
 AGAIN = 8
 """So often a step is made at most; what is never safe is not taken."""
 
+DEAR = 1.1
+"""So many times what an unsafe student costs, at most, what is safe by one change may cost; else several are tried too.
+
+One change may be no cure but another policy: trees of deferrable jobs that never let a job wait cost three quarters more.
+"""
+
 FREE = 2
 """So many rounds, at most, an unsafe student is refined without regard to safety: what is better may be safe too."""
 
@@ -152,15 +158,20 @@ class Steps:
         return student
 
     def _repairs(self, student: ScoredPolicy) -> list[ScoredPolicy]:
-        """The student made safe, by one change if one is enough; or nothing."""
+        """The student made safe, by one change if one is enough, by several too where that one is dear; or nothing."""
         changes = self._settings.repairs
         if not changes:
             return []
-        found = self._until_safe(partial(self._repaired, student))
-        if found or self._probes is None:
-            return found or []
+        found = self._until_safe(partial(self._repaired, student)) or []
+        if self._probes is None or (found and not self._is_dear(found[-1], student)):
+            return found
         several = descended(student, self._around, self._probes, self._columns, changes, self._tell)
-        return [] if several is None else [several]
+        return found if several is None else [*found, several]
+
+    def _is_dear(self, repair: ScoredPolicy, student: ScoredPolicy) -> bool:
+        """Whether a repair costs much more than the student as it was."""
+        own, its = self._runs.cost([student, repair], [*self._train, *self._choosing]).mean(axis=1)
+        return bool(its - own > (DEAR - 1) * abs(own))
 
     def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:
         """What comes of a step, made again where the whole check finds what the short one let pass.

@@ -103,7 +103,7 @@ def learned(instance: Varied, expert: CompiledPolicy, folder: Path) -> tuple[Sco
     )
     dataset = read_dataset(log, PROBLEM, "train", instance.most)
     task = Task("rule_list", PROBLEM, dataset, bench, RuleListParams(), common, 1)
-    distilled(task, rule_list.learn, None, []).write(folder / "rule_list.json")
+    distilled(task, rule_list.learn, None, [])[0].write(folder / "rule_list.json")
     student = load_policy(folder / "rule_list.json")
     held_out = read_dataset(log, PROBLEM, "validation", instance.most).rank
     real = subset(held_out, ~held_out.trivial)

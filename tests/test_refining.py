@@ -48,7 +48,7 @@ from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement, part_of
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.refining import refine
-from clearsched.students.repairing import cures, descended, headed, repaired, shifted
+from clearsched.students.repairing import cures, dearest, descended, headed, repaired, shifted
 from clearsched.students.restructuring import (
     SCREENED,
     Around,
@@ -546,6 +546,8 @@ def test_an_unsafe_student_is_repaired_at_once_and_refined_first(
     assert len(found) == len({*rounds.values(), *repairs.values()} & {*safe}), "the other one may be chosen at last"
     assert not steps._tried, "what free rounds found worthless is asked again of who is held to safety"
     assert not any(held) and steps.are_held and len(held) == (1 if {*rounds.values()} & {*safe} else 2)
+    steps._others = [named["worst"], named["good"]]
+    assert steps._made_safe(named["bad"])[-1].name == "good", "what another round of imitation came to, if it is safe"
 
 
 def test_a_search_keeps_to_what_it_is_held_to(seen: Choices) -> None:
@@ -647,12 +649,30 @@ def test_a_repair_may_take_two_changes(seen: Choices) -> None:
 
     assert repaired(student, around(task), lambda policy: excess(policy) == 0) is None
     lines: list[str] = []
-    found = descended(student, around(task), probes_by(excess), columns, 16, lines.append)
+    found = descended(student, around(task), probes_by(excess), columns, 16, tell=lines.append)
     assert found is not None and not found.none and len(found.scorers["stage"].rules) == 2
     told = [line.partition(", one of ")[0] for line in lines]
     assert told == [f"repair by several changes: number {number} of 16 at most" for number in (1, 2)]
     assert descended(student, around(task), probes_by(lambda policy: 1.0), columns, 16) is None
     assert descended(student, around(task), probes_by(excess), columns, 1) is None, "as many changes as are allowed"
+
+
+def test_what_is_nearer_and_dear_is_left_out_of_several_changes(seen: Choices) -> None:
+    """Never to idle would do at once, at half as much again; two more rules do at no cost."""
+    task, columns = task_of(seen), columns_of(seen)
+    student = replace(student_of(RuleList((Rule((), -1.0),), NAMES)), none=True)
+    near = around(task)._replace(
+        costs=lambda policies, episodes: np.array([[2.0 if each.none else 3.0] * len(episodes) for each in policies])
+    )
+
+    def excess(policy: ScoredPolicy) -> float:
+        return policy.none * 0.1 * max(0, 3 - len(policy.scorers["stage"].rules))
+
+    found = descended(student, near, probes_by(excess), columns, 16)
+    assert found is not None and not found.none
+    found = descended(student, near, probes_by(excess), columns, 16, 1.1)
+    assert found is not None and found.none and len(found.scorers["stage"].rules) == 3
+    assert dearest(2.0, 1.1) == pytest.approx(2.2) and dearest(-2.0, 1.1) == pytest.approx(-1.8)
 
 
 def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None:

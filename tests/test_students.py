@@ -167,7 +167,7 @@ def task_of(kind: str, instance: Toys) -> Task:
 def fit_both(instance: Toys, folder: Path) -> Fits:
     for kind in SETTINGS:
         task = task_of(kind, instance)
-        student = distilled(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
+        student, _ = distilled(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
         student.write(folder / f"{kind}.json")
         (folder / f"{kind}.txt").write_text(render(student))
     return Fits(task_of("rule_list", instance), folder)
@@ -750,7 +750,7 @@ def test_a_problem_with_a_rank_choice_alone_is_learned(kind, tmp_path):
     dataset = Dataset(rank, None, 0, problem.choices)
     common = StudentsParams(dagger_rounds=0, dagger_episodes=1)
     task = Task(kind, problem, dataset, bench, SETTINGS[kind], common, 1)
-    student = distilled(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
+    student, _ = distilled(task, load(f"{STUDENTS[kind].module}:learn"), None, [])
     right = [rows[student.scores(rows).argmax()] == rows.min() for rows in (features[a : a + 4] for a in starts[:-1])]
     assert np.mean(right) > 0.5
     assert student.evidence["validation_patients"][0] > 0
@@ -807,10 +807,12 @@ def test_the_rounds_of_dagger_are_kept_as_partitions(tmp_path):
     task = replace(task, common=task.common.model_copy(update={"dagger_rounds": 2, "dagger_episodes": 2}))
     expert = load_expert(PROBLEM, "capped_srpt")
     expert.policy = replace(expert.policy, help_first=True)
-    student = distilled(
+    student, others = distilled(
         task, load(f"{STUDENTS['boosted_trees'].module}:learn"), expert, instance.split("train"), tmp_path
     )
-    assert len(student.evidence["validation_jct_s"]) == 3
+    told = student.evidence["validation_jct_s"]
+    assert [task.bench.told(task.bench.validation_cost(each)) for each in (student, *others)] == sorted(told)
+    assert len(told) == 3
     rounds = pyarrow.dataset.dataset(tmp_path, partitioning="hive").to_table().to_pandas()
     assert sorted(rounds["round"].unique()) == [1, 2]
     assert rounds["return"].notna().all()
@@ -925,7 +927,12 @@ def test_every_second_fit_of_a_training_seed_keeps_to_trees(fitted, monkeypatch)
     assert kept_to_trees(task, 1).common.limit_tree == common.limit_tree
 
     student, terms = load_policy(fitted.folder / "rule_list.json"), []
-    monkeypatch.setattr(fitting, "distilled", lambda own, *_: terms.append(own.common.limit_caps.terms))
+
+    def distilled_with(own, *_):
+        terms.append(own.common.limit_caps.terms)
+        return student, []
+
+    monkeypatch.setattr(fitting, "distilled", distilled_with)
     monkeypatch.setattr(fitting, "refined", lambda *_: Fitted(student, 1.0))
     fitting.fit_size(task, None, None, [], Path("visits"), seeds=2, fits=3)
     assert terms == [3, 0, 3] * 2

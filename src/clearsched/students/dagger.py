@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,14 @@ Learn = Callable[[Task], ScoredPolicy]
 Tell = Callable[[str, float], None]
 
 
+class Imitated(NamedTuple):
+    """What imitation came to."""
+
+    student: ScoredPolicy  # of the best round
+    others: list[ScoredPolicy]  # of the other rounds, the best first: one of them may be safe where the best is not
+    costs: list[float]  # of each round's on the validation episodes
+
+
 def improve(
     task: Task,
     learn: Learn,
@@ -39,7 +47,7 @@ def improve(
     episodes: Sequence[Episode],
     visits: Path | None = None,
     tell: Tell = lambda what, cost: None,
-) -> tuple[ScoredPolicy, list[float]]:
+) -> Imitated:
     """The best of a student learned from the log and of those learned again from where it went.
 
     The rounds are compared in closed loop by the objective on the validation episodes.
@@ -51,26 +59,23 @@ def improve(
         episodes: where the student goes.
         visits: a folder for the decisions of each round; None: they are not kept.
         tell: called with what was learned from, and the cost.
-
-    Returns:
-        The student, and the cost of each round's on the validation episodes.
     """
     common = task.common
-    best, costs = None, []
+    students: list[ScoredPolicy] = []
+    costs: list[float] = []
     for number in range(common.dagger_rounds + 1):
         chosen = sampled(task.dataset, common.sampling, task.seed)
         student = learn(replace(task, dataset=chosen))
+        students.append(student)
         costs.append(task.bench.validation_cost(student))
         tell(f"{number} DAgger rounds, {len(chosen.rank.chosen):,} decisions", costs[-1])
-        if best is None or costs[-1] < min(costs[:-1]):
-            best = student
         if number < common.dagger_rounds:
             count = common.dagger_episodes
             visited = [episodes[i] for i in np.arange(number * count, (number + 1) * count) % len(episodes)]
             folder = None if visits is None else visits / PARTITION.format(number=number + 1)
             task = replace(task, dataset=_with_visits(task, expert, visited, student, folder))
-    assert best is not None
-    return best, costs
+    best, *others = [students[place] for place in np.argsort(costs, kind="stable")]
+    return Imitated(best, others, costs)
 
 
 def _with_visits(

@@ -150,7 +150,8 @@ def fit_size(
 
     def fit(number: int) -> Fitted:
         own, alone = kept_to_trees(seeded(task, number), number % fits), seeds * fits == 1
-        return refined(own, distilled(own, learn, expert, episodes, folder if alone else folder / f"seed={number}"))
+        visited = folder if alone else folder / f"seed={number}"
+        return refined(own, *distilled(own, learn, expert, episodes, visited))
 
     best = best_of_seeds(partial(best_of_fits, fit, fits=fits), seeds, task.bench, partial(_tell, task))
     name = by or STUDENTS[task.name].size
@@ -199,16 +200,22 @@ def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: 
 
 def distilled(
     task: Task, learn: Learn, expert: Any, episodes: Sequence[Episode], visits: Path | None = None
-) -> ScoredPolicy:
-    """The student of the best round (`dagger.improve`); its file tells what each round came to."""
-    student, costs = improve(task, learn, expert, episodes, visits, partial(_say, task))
+) -> tuple[ScoredPolicy, list[ScoredPolicy]]:
+    """The student of the best round (`dagger.improve`), and those of the others.
+
+    Its file tells what each round came to.
+    """
+    student, others, costs = improve(task, learn, expert, episodes, visits, partial(_say, task))
     values = list(map(task.bench.told, costs))
-    return _with_evidence(student, task.dataset, {f"validation_{task.bench.measure.name}": values})
+    return _with_evidence(student, task.dataset, {f"validation_{task.bench.measure.name}": values}), others
 
 
-def refined(task: Task, student: ScoredPolicy) -> Fitted:
-    """The student after refinement in closed loop; its file tells what each step came to."""
-    found = refine(task, student, task.common.refine, tell=partial(_tell, task))
+def refined(task: Task, student: ScoredPolicy, others: Sequence[ScoredPolicy] = ()) -> Fitted:
+    """The student after refinement in closed loop; its file tells what each step came to.
+
+    `others`: of other rounds of imitation; one of them is refined where it is safe and the student is not.
+    """
+    found = refine(task, student, task.common.refine, tell=partial(_tell, task), others=others)
     values = list(map(task.bench.told, found.costs))
     if found.safety is not None:
         for line in in_words(found.safety, "what was distilled"):

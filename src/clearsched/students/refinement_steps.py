@@ -21,7 +21,7 @@ from clearsched.students.kinds import STUDENTS
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
-from clearsched.students.repairing import descended, repaired
+from clearsched.students.repairing import dearest, descended, repaired
 from clearsched.students.restructuring import (
     ANY,
     Around,
@@ -47,8 +47,11 @@ AGAIN = 8
 DEAR = 1.1
 """So many times what an unsafe student costs, at most, what is safe by one change may cost; else several are tried too.
 
-One change may be no cure but another policy: trees of deferrable jobs that never let a job wait cost three quarters more.
+One change may be no cure but another policy: who never lets a deferrable job wait pays three quarters more for it.
 """
+
+CHEAPER = 4
+"""Where one change is enough and dear, one in so many of `repairs` is made: what that does not cure takes long."""
 
 FREE = 2
 """So many rounds, at most, an unsafe student is refined without regard to safety: what is better may be safe too."""
@@ -89,12 +92,13 @@ class Steps:
         choosing: Sequence[Episode],
         probes: Probes | None,
         tell: Tell = lambda line: None,
+        others: Sequence[ScoredPolicy] = (),
     ) -> None:
         """Prepare steps on the episodes `train`, chosen on others; `probes` tell what is safe, None: all is.
 
-        `tell`: called with a line now and then.
+        `tell`: called with a line now and then; `others`: what else was distilled, which may be safe.
         """
-        self._tell = tell
+        self._tell, self._others = tell, others
         self.spent = 0.0
         self._tried: set[str] = set()  # shapes whose numbers were searched, and that were no better
         self._task, self._settings, self._runs, self._train, self._choosing = task, settings, runs, train, choosing
@@ -137,9 +141,10 @@ class Steps:
         """What is safe next to an unsafe student, the best last: repaired at once, and refined first; or nothing.
 
         A repair, by one change or by several, may end where every further step is unsafe: nobody looked where it led.
+        And what other rounds of imitation came to, as far as it is safe: a mean of some episodes chose among them.
         """
         refined = self._freely(student)
-        safe = self._repairs(student)
+        safe = [other for other in self._others if not self._strays(other)] + self._repairs(student)
         if not self._strays(refined):
             safe = [*safe, refined]
         elif refined is not student:
@@ -165,13 +170,14 @@ class Steps:
         found = self._until_safe(partial(self._repaired, student)) or []
         if self._probes is None or (found and not self._is_dear(found[-1], student)):
             return found
-        several = descended(student, self._around, self._probes, self._columns, changes, self._tell)
+        most, dear = (-(-changes // CHEAPER), DEAR) if found else (changes, np.inf)
+        several = descended(student, self._around, self._probes, self._columns, most, dear, self._tell)
         return found if several is None else [*found, several]
 
     def _is_dear(self, repair: ScoredPolicy, student: ScoredPolicy) -> bool:
         """Whether a repair costs much more than the student as it was."""
         own, its = self._runs.cost([student, repair], [*self._train, *self._choosing]).mean(axis=1)
-        return bool(its - own > (DEAR - 1) * abs(own))
+        return bool(its > dearest(own, DEAR))
 
     def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:
         """What comes of a step, made again where the whole check finds what the short one let pass.

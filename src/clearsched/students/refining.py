@@ -51,6 +51,7 @@ def refine(
     settings: RefineParams,
     threads: int | None = None,
     tell: Tell = lambda line: None,
+    others: Sequence[ScoredPolicy] = (),
 ) -> Refined:
     """The best of a student and what becomes of it: better numbers, then in each further round other rules and numbers.
 
@@ -63,6 +64,7 @@ def refine(
         settings: rounds and budget.
         threads: on which episodes run; as many as numba may use, unless told. The result is the same.
         tell: called with a line after each round, each change of a repair, and where the student is not safe.
+        others: what else was distilled: what of it is safe may be refined in place of a student that is not.
     """
     instance, validation = task.bench.instance, task.bench.validation
     train, unseen = task.bench.searched_on()
@@ -74,7 +76,7 @@ def refine(
     with trials(instance, task.bench.measure, threads) as runs:
         probes = _probes(task.bench, runs)
         for _ in range(1 + AGAIN):
-            steps = Steps(task, settings, runs, train, choosing, probes, tell)
+            steps = Steps(task, settings, runs, train, choosing, probes, tell, others)
             variants = steps.of(student)
             spent += steps.spent
             costs = runs.cost(variants, choosing).mean(axis=1)

@@ -48,7 +48,7 @@ from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement, part_of
 from clearsched.students.refinement_steps import Steps
 from clearsched.students.refining import refine
-from clearsched.students.repairing import cures, dearest, descended, headed, repaired, shifted
+from clearsched.students.repairing import cures, descended, headed, repaired, shifted
 from clearsched.students.restructuring import (
     SCREENED,
     Around,
@@ -526,9 +526,9 @@ def test_an_unsafe_student_is_repaired_at_once_and_refined_first(
     named = {name: replace(student_of(LEAST_WORK), name=name) for name in ("bad", "worse", "worst", *safe)}
     probes: Any = SimpleNamespace(verdict=lambda policy: SimpleNamespace(strays=policy.name not in safe), known=0)
     runs: Any = SimpleNamespace(
-        cost=lambda policies, episodes: np.array(
-            [[safe.get(each.name, 2.0)] * len(episodes) for each in policies]
-        ).reshape(len(policies), len(episodes))
+        cost=lambda policies, episodes: np.array([[safe[each.name]] * len(episodes) for each in policies]).reshape(
+            len(policies), len(episodes)
+        )
     )
     steps = Steps(task, RefineParams(rounds=6), runs, task.bench.train, task.bench.validation, probes)
     held: list[bool] = []
@@ -592,32 +592,6 @@ def test_a_step_to_what_is_not_safe_is_not_taken(seen: Choices) -> None:
     assert restructured(student, around(task), lambda policy: False) == []
 
 
-@pytest.mark.parametrize(
-    ("one", "several", "found"),
-    [
-        (2.19, 2.1, ["one"]),  # cheap enough
-        (2.21, 2.1, ["one", "several"]),
-        (3.5, None, ["one"]),
-        (None, 2.1, ["several"]),
-        (None, None, []),
-    ],
-)
-def test_a_dear_repair_is_not_the_only_one(
-    seen: Choices, monkeypatch: pytest.MonkeyPatch, one: float | None, several: float | None, found: list[str]
-) -> None:
-    """One change may make another policy of a student, that never idles, say: several are tried beside it."""
-    task, costs = task_of(seen), {"bad": 2.0, "one": one, "several": several}
-    named = {name: replace(student_of(LEAST_WORK), name=name) for name in costs}
-    probes: Any = SimpleNamespace(verdict=lambda policy: SimpleNamespace(strays=policy.name == "bad"), known=0)
-    runs: Any = SimpleNamespace(
-        cost=lambda policies, episodes: np.array([[costs[each.name]] * len(episodes) for each in policies])
-    )
-    steps = Steps(task, RefineParams(rounds=6), runs, task.bench.train, task.bench.validation, probes)
-    monkeypatch.setattr(refinement_steps, "descended", lambda *_: None if several is None else named["several"])
-    monkeypatch.setattr(steps, "_repaired", lambda student: [] if one is None else [named["one"]])
-    assert [each.name for each in steps._repairs(named["bad"])] == found
-
-
 def test_what_is_not_safe_is_repaired_at_the_least_cost(seen: Choices) -> None:
     """By never idling, or by another structure; where nothing is safe there is no repair."""
     task = task_of(seen)
@@ -649,30 +623,12 @@ def test_a_repair_may_take_two_changes(seen: Choices) -> None:
 
     assert repaired(student, around(task), lambda policy: excess(policy) == 0) is None
     lines: list[str] = []
-    found = descended(student, around(task), probes_by(excess), columns, 16, tell=lines.append)
+    found = descended(student, around(task), probes_by(excess), columns, 16, lines.append)
     assert found is not None and not found.none and len(found.scorers["stage"].rules) == 2
     told = [line.partition(", one of ")[0] for line in lines]
     assert told == [f"repair by several changes: number {number} of 16 at most" for number in (1, 2)]
     assert descended(student, around(task), probes_by(lambda policy: 1.0), columns, 16) is None
     assert descended(student, around(task), probes_by(excess), columns, 1) is None, "as many changes as are allowed"
-
-
-def test_what_is_nearer_and_dear_is_left_out_of_several_changes(seen: Choices) -> None:
-    """Never to idle would do at once, at half as much again; two more rules do at no cost."""
-    task, columns = task_of(seen), columns_of(seen)
-    student = replace(student_of(RuleList((Rule((), -1.0),), NAMES)), none=True)
-    near = around(task)._replace(
-        costs=lambda policies, episodes: np.array([[2.0 if each.none else 3.0] * len(episodes) for each in policies])
-    )
-
-    def excess(policy: ScoredPolicy) -> float:
-        return policy.none * 0.1 * max(0, 3 - len(policy.scorers["stage"].rules))
-
-    found = descended(student, near, probes_by(excess), columns, 16)
-    assert found is not None and not found.none
-    found = descended(student, near, probes_by(excess), columns, 16, 1.1)
-    assert found is not None and found.none and len(found.scorers["stage"].rules) == 3
-    assert dearest(2.0, 1.1) == pytest.approx(2.2) and dearest(-2.0, 1.1) == pytest.approx(-1.8)
 
 
 def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None:

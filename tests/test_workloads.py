@@ -518,6 +518,7 @@ def test_episodes_are_drawn_anew_like_those_of_training(trace_path: Path, gap_ms
     assert all(set(episode.profile.tolist()) <= trained for episode in one)
     assert {instance.is_batch(episode) for episode in one} == {gap_ms == 0}
     assert not any(map(instance.is_hard, one))
+    assert not any(map(instance.due_s, one)), "they have no deadlines"
 
 
 def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +30,7 @@ from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome
 from clearsched.problems.deferrable_jobs.traces import alibaba_marginals
 from clearsched.problems.deferrable_jobs.traces.pool import read_pool
 from clearsched.problems.deferrable_jobs.workloads import capacity
+from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Answers
 from clearsched.registry import load
 from clearsched.schemas import write_table
@@ -301,3 +303,19 @@ def test_the_docs_tell_what_the_heuristics_reach(tmp_path: Path) -> None:
         measures = ("cost", "relative_wait", "missed_share", "evictions_per_job", "utilisation")
         found = [np.mean([result.measures[measure] for result in results]) for measure in measures]
         assert told == pytest.approx(found, abs=6e-4), name
+
+
+def test_an_episode_that_ends_after_the_last_deadline_missed_it(opened: Opened) -> None:
+    """Deadlines and ends are told in seconds of one clock: whoever met all deadlines ended by the last of them."""
+    instance, *_ = opened
+    loose = instance.split("test")
+    tight = [replace(episode, deadline=episode.arrival + episode.duration) for episode in loose]
+    ends_late = {}
+    for kind, episodes in (("loose", loose), ("tight", tight)):
+        late = []
+        for name in PROBLEM.heuristics:
+            for episode, outcome in zip(episodes, heuristic(PROBLEM, name).run(instance, episodes), strict=True):
+                late.append(outcome.end_s > instance.due_s(episode))
+                assert not late[-1] or outcome.missed.any()
+        ends_late[kind] = {*late}
+    assert ends_late == {"loose": {False}, "tight": {False, True}}

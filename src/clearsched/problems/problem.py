@@ -304,7 +304,7 @@ class Instance(Protocol):
         """Whether all jobs are there from the start, so that the last one to end tells who was served first alone."""
 
     def due_s(self, episode: Episode) -> float:
-        """Until when the last job to end may take without being late, s; 0: jobs have no deadline."""
+        """When the last of the jobs' deadlines is, s since the episode began; 0: they have none."""
 
     def describe(self, split: str, episodes: Sequence[Episode]) -> str:
         """For example "64 test episodes of 40 jobs on 10 executors"."""

@@ -231,7 +231,7 @@ class Leeway(NamedTuple):
 
     hard: np.ndarray  # bool[episodes]: of all
     batch: np.ndarray  # bool[episodes]: until the last job ends
-    due_s: np.ndarray  # float64[episodes]: until the last job ends it may take so long whatever the baseline takes
+    due_s: np.ndarray  # float64[episodes]: s; until then the last job may end, whenever it does under the baseline
     safety_bound: float | None = None  # None: `NEAR`
 
     def on(self, places: np.ndarray) -> Leeway:

@@ -21,7 +21,7 @@ from clearsched.students.kinds import STUDENTS
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
 from clearsched.students.numbers import Refinement
-from clearsched.students.repairing import dearest, descended, repaired
+from clearsched.students.repairing import descended, repaired
 from clearsched.students.restructuring import (
     ANY,
     Around,
@@ -43,15 +43,6 @@ WORTH = 0.0002
 
 AGAIN = 8
 """So often a step is made at most; what is never safe is not taken."""
-
-DEAR = 1.1
-"""So many times what an unsafe student costs, at most, what is safe by one change may cost; else several are tried too.
-
-One change may be no cure but another policy: who never lets a deferrable job wait pays three quarters more for it.
-"""
-
-CHEAPER = 4
-"""Where one change is enough and dear, one in so many of `repairs` is made: what that does not cure takes long."""
 
 FREE = 2
 """So many rounds, at most, an unsafe student is refined without regard to safety: what is better may be safe too."""
@@ -141,7 +132,8 @@ class Steps:
         """What is safe next to an unsafe student, the best last: repaired at once, and refined first; or nothing.
 
         A repair, by one change or by several, may end where every further step is unsafe: nobody looked where it led.
-        And what other rounds of imitation came to, as far as it is safe: a mean of some episodes chose among them.
+        It may be another policy, too: trees that never let a deferrable job wait are safe, and cost three quarters
+        more. So what other rounds of imitation came to is asked as well: a mean of some episodes chose among them.
         """
         refined = self._freely(student)
         safe = [other for other in self._others if not self._strays(other)] + self._repairs(student)
@@ -163,21 +155,15 @@ class Steps:
         return student
 
     def _repairs(self, student: ScoredPolicy) -> list[ScoredPolicy]:
-        """The student made safe, by one change if one is enough, by several too where that one is dear; or nothing."""
+        """The student made safe, by one change if one is enough; or nothing."""
         changes = self._settings.repairs
         if not changes:
             return []
-        found = self._until_safe(partial(self._repaired, student)) or []
-        if self._probes is None or (found and not self._is_dear(found[-1], student)):
-            return found
-        most, dear = (-(-changes // CHEAPER), DEAR) if found else (changes, np.inf)
-        several = descended(student, self._around, self._probes, self._columns, most, dear, self._tell)
-        return found if several is None else [*found, several]
-
-    def _is_dear(self, repair: ScoredPolicy, student: ScoredPolicy) -> bool:
-        """Whether a repair costs much more than the student as it was."""
-        own, its = self._runs.cost([student, repair], [*self._train, *self._choosing]).mean(axis=1)
-        return bool(its > dearest(own, DEAR))
+        found = self._until_safe(partial(self._repaired, student))
+        if found or self._probes is None:
+            return found or []
+        several = descended(student, self._around, self._probes, self._columns, changes, self._tell)
+        return [] if several is None else [several]
 
     def _until_safe(self, step: Callable[[], list[ScoredPolicy] | None]) -> list[ScoredPolicy] | None:
         """What comes of a step, made again where the whole check finds what the short one let pass.

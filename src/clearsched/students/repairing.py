@@ -14,7 +14,7 @@ from clearsched.scorers.rules import RuleList
 from clearsched.search.probing import Probes
 from clearsched.students.assembly import numbered
 from clearsched.students.numbers import Refinement
-from clearsched.students.restructuring import Around, Safe, Tell, cheapest, few, options_of, screened
+from clearsched.students.restructuring import Around, Safe, Tell, cheapest, options_of, screened
 from clearsched.students.rounding import Columns
 
 REPAIRS = 200
@@ -53,7 +53,6 @@ def descended(
     probes: Probes,
     columns: Mapping[str, Columns],
     changes: int,
-    dear: float = np.inf,
     tell: Tell = lambda line: None,
 ) -> ScoredPolicy | None:
     """A safe policy a few `changes` at most from an unsafe student, where no single one is enough; None: there is none.
@@ -61,14 +60,10 @@ def descended(
     Two episodes that it strays on may need a change each. So of all changes the one is made that leaves the least
     beyond the bounds on all episodes that told so far, the cheapest of equals; what strays then tells of another one.
     Equals are asked until one is safe: where each strays on an episode of its own, the cheapest alone leads nowhere. A
-    change may be of a number alone: what no other structure cures may take a threshold a little higher. What costs more
-    than `dear` times what the student did on a few episodes is left out: it may be near, and another policy.
+    change may be of a number alone: what no other structure cures may take a threshold a little higher.
     """
-    most = np.inf if np.isinf(dear) else dearest(_means([student], around)[0], dear)
     for number in range(changes):
         options = [*repairs(student, around), *shifted(student, columns, around)]
-        if options and most < np.inf:
-            options = [options[place] for place in np.flatnonzero(_means(options, around) <= most)]
         if not options:
             return None
         tell(f"repair by several changes: number {number + 1} of {changes} at most, one of {len(options):,}")
@@ -80,16 +75,6 @@ def descended(
             return safe
         student = equals[0]
     return None
-
-
-def dearest(own: float, dear: float) -> float:
-    """The most that may be paid in place of a cost, which is negative where a measure is better high."""
-    return own + (dear - 1) * abs(own)
-
-
-def _means(policies: Sequence[ScoredPolicy], around: Around) -> np.ndarray:
-    """float64[policies]: what they cost on a few short episodes."""
-    return around.costs(policies, few(around.short)).mean(axis=1)
 
 
 def repairs(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:

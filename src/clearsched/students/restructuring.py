@@ -223,14 +223,9 @@ def screened(
     return [options[place] for place in sorted(cheapest(options, costs, short)[:most])]
 
 
-def few(short: Sequence[Episode]) -> Sequence[Episode]:
-    """Of the short episodes those that leave out what is worse at once."""
-    return short[: max(1, round(SCREEN * len(short)))]
-
-
 def cheapest(options: Sequence[ScoredPolicy], costs: Costs, short: Sequence[Episode]) -> list[int]:
     """The places of the options, those first that cost the least on a few short episodes."""
-    means = costs(options, few(short)).mean(axis=1)
+    means = costs(options, short[: max(1, round(SCREEN * len(short)))]).mean(axis=1)
     return np.argsort(means, kind="stable").tolist()
 
 

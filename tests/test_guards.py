@@ -38,6 +38,8 @@ from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.text import render
 from clearsched.search import guarding, safety
 from clearsched.search.guard_bounds import measured, rounded_up
+from clearsched.search.probing import Probes
+from clearsched.search.trials import trials
 from clearsched.teacher import load_policy as load_teacher
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.guarding import Watched
@@ -208,17 +210,19 @@ def in_lockstep(mine: ScoredPolicy, instance: Any, episodes: Sequence[Any]) -> l
     return watched.told(list(lockstep.results()))
 
 
-def test_lockstep_and_loop_agree_on_deferrable_jobs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", range(len(DEFERRABLE.gauges)))
+def test_lockstep_and_loop_agree_on_deferrable_jobs(place: int, tmp_path: Path) -> None:
     instance = DEFERRABLE.open(*drawn(DEFERRABLE, tmp_path))
     plain, episodes = policy(DEFERRABLE, {"start": {"job_cpu": -1.0}}, none=False), instance.split("train")
-    guard = measured(GuardParams(heuristic="fifo", margin=1.0), plain, instance)
+    name = DEFERRABLE.gauges[place].name
+    guard = measured(GuardParams(heuristic="fifo", margin=1.0, gauges=(name,)), plain, instance)
     assert guard is not None
-    often = {name: Bound(bound.above / 4, bound.above / 8) for name, bound in guard.when.items()}
+    often = {name: Bound(guard.when[name].above / 4, guard.when[name].above / 8)}
     mine = replace(plain, guard=replace(guard, when=often))
     expected, found = mine.run(instance, episodes), in_lockstep(mine, instance, episodes)
     assert [outcome.measures for outcome in found] == [outcome.measures for outcome in expected]
     assert [outcome.guard.take_overs for outcome in found] == [outcome.guard.take_overs for outcome in expected]
-    assert any(outcome.guard.take_overs for outcome in found)
+    assert {taken.gauge for outcome in found for taken in outcome.guard.take_overs} == {place}
 
 
 @pytest.mark.parametrize("problem", [DAG, DEFERRABLE], ids=lambda problem: problem.name)
@@ -282,6 +286,25 @@ def test_deferrable_jobs_have_a_backlog() -> None:
     assert above.guard.take_overs == (TakeOver(0.0, 24 * 300.0, 0, 5.0),)
     always = instance.simulate(replace(mine, guard=Guard("fifo", {"backlog_h": Bound(0.0, 0.0)})).guarded, [episode])[0]
     assert always.completion.tolist() == run_deferrable(episode, "fifo").completion.tolist()
+
+
+def test_deferrable_jobs_have_an_error_of_the_forecast() -> None:
+    """A job a slot of half an hour, two hours looked back on: of four slots one was foreseen 2 cores too low."""
+    jobs = [(slot, 1, 500, 99) for slot in range(8)]
+    episode = toy(jobs, [1000] * 8, slot_s=1800)
+    foreseen = episode.forecast.copy()
+    foreseen[1, 1] -= 2000
+    episode = replace(episode, forecast=foreseen)
+    mine = policy(DEFERRABLE, {"start": {"job_duration_min": -1.0}}, none=False)
+    instance: Any = DeferrableAlone()
+    for bound, expected in (
+        (0.99, (TakeOver(1800.0, 5 * 1800.0, 1, 1.0),)),  # root of 4 / 4, until the slot is out of sight
+        (1.0, ()),
+    ):
+        guard = Guard("fifo", {"forecast_error_cores": Bound(bound, bound)})
+        (outcome,) = instance.simulate(replace(mine, guard=guard).guarded, [episode])
+        assert outcome.guard.take_overs == expected
+        assert outcome.guard.most.tolist() == pytest.approx([0.25, 1.0])
 
 
 class DeferrableAlone:
@@ -389,6 +412,13 @@ def test_bounds_lie_above_what_training_came_to(problem: Any, tmp_path: Path) ->
     watched = CliRunner().invoke(app, [*command, "--gauge", "backlock"])
     assert isinstance(watched.exception, ClearschedError)
     assert "students.guard.gauges: unknown gauge 'backlock'" in str(watched.exception)
+    name = problem.heuristics["threshold" if problem is DEFERRABLE else "capped_srpt"].parameters[0]
+    settled = [*command[:4], "threshold" if problem is DEFERRABLE else "capped_srpt", *command[5:]]
+    assert CliRunner().invoke(app, [*settled, "--setting", f"{name}=0.5"]).exit_code == 0
+    assert load_policy(tmp_path / "out" / "mine.json").guard.settings == {name: 0.5}  # type: ignore[union-attr]
+    for wrong, why in ((f"{name}=half", "expected NAME=NUMBER"), ("q=1", "has no parameter q")):
+        refused = CliRunner().invoke(app, [*settled, "--setting", wrong])
+        assert isinstance(refused.exception, ClearschedError) and why in str(refused.exception)
     command[4] = "nobody"
     told = CliRunner().invoke(app, command)
     assert told.exit_code != 0 and isinstance(told.exception, ClearschedError)
@@ -406,6 +436,21 @@ def test_a_guarded_policy_that_strays_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(guarding, "judge_whole", lambda *_: [safety.Verdict(9.0, 3), safety.Verdict(1.0, 9)])
     with pytest.raises(ClearschedError, match="the guard is refused, nothing was written: with it, on its worst"):
         guarding.guarded(given, mine, instance, tell=told.append)
+
+
+def test_a_search_asks_policies_with_the_guard_that_one_of_them_will_have(tmp_path: Path) -> None:
+    """Who never starts a job of its own accord is no policy, unless a guard schedules in its place."""
+    instance = DEFERRABLE.open(*drawn(DEFERRABLE, tmp_path))
+    never, fifo = policy(DEFERRABLE, {"start": -1.0}), heuristic(DEFERRABLE, "fifo")
+    episodes = instance.split("train")
+    always = Guard("fifo", {"backlog_h": Bound(0.0, 0.0)})
+    with trials(instance, instance.objective) as runs:
+        alone, guarded = (Probes(runs, fifo, episodes, [], guard) for guard in (None, always))
+        assert alone.verdict(never).strays and not alone.is_safe(never)
+        assert guarded.verdict(never) == alone.verdict(replace(never, guard=always)) == alone.verdict(fifo)
+        seldom = replace(never, guard=Guard("fifo", {"backlog_h": Bound(1e9, 1e9)}))
+        assert guarded.verdict(seldom).strays, "a guard of its own is not taken away"
+        assert guarded.verdict(fifo) == alone.verdict(fifo)
 
 
 def test_tables_tell_take_overs_where_there_is_a_guard() -> None:
@@ -483,3 +528,34 @@ def test_params_know_the_heuristics() -> None:
         ClearschedError, match=r'x: students.guard.heuristic: "fare" is not allowed: expected one of fifo'
     ):
         params.parse({"students": {"guard": {"heuristic": "fare"}}}, "x")
+
+
+@pytest.mark.parametrize("section", ["search", "teacher", "students"])
+def test_params_know_the_parameters_of_the_heuristic(section: str) -> None:
+    found = params.parse({section: {"guard": {"heuristic": "capped_srpt", "settings": {"p": 0.3, "m": 2}}}}, "x")
+    assert getattr(found, section).guard.settings == {"p": 0.3, "m": 2}
+    for guard, told in (
+        (
+            {"heuristic": "capped_srpt", "settings": {"q": 1}},
+            '{"q": 1.0} is not allowed: parameters of capped_srpt: p, m',
+        ),
+        (
+            {"heuristic": "fifo", "settings": {"p": 1}},
+            '{"p": 1.0} is not allowed: parameters of fifo: it has none: write {}',
+        ),
+        ({"settings": {"p": "half"}}, '"half" is not allowed: expected a mapping, to each name a number'),
+        ({"settings": 3}, "3 is not allowed: expected a mapping, to each name a number"),
+    ):
+        with pytest.raises(ClearschedError) as error:
+            params.parse({section: {"guard": guard}}, "x")
+        assert str(error.value) == f"x: {section}.guard.settings: {told}"
+
+
+def test_parameters_that_are_named_count_before_the_tuned_ones(tmp_path: Path) -> None:
+    instance = DEFERRABLE.open(*drawn(DEFERRABLE, tmp_path))
+    mine = policy(DEFERRABLE, SCORERS[DEFERRABLE.name], none=False)
+    tuned = tmp_path / "tuned.json"
+    tuned.write_text(json.dumps({"problem": DEFERRABLE.name, "threshold": {"safety": 1.0, "slack": 0.5}}))
+    for named, expected in (({}, {"safety": 1.0, "slack": 0.5}), ({"safety": -2.0}, {"safety": -2.0, "slack": 0.5})):
+        guard = measured(GuardParams(heuristic="threshold", settings=named), mine, instance, tuned)
+        assert guard is not None and guard.settings == expected

@@ -32,6 +32,7 @@ from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import read_scorer
+from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.text import render
@@ -41,7 +42,7 @@ from clearsched.search import probing, safety
 from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import ROWS, Trials, trials
-from clearsched.students import limit_caps, refinement_steps, repairing, switch
+from clearsched.students import limit_caps, refinement_steps, refining, repairing, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
 from clearsched.students.level_structures import LevelSpace, level_structures
@@ -290,6 +291,22 @@ def beyond(task: Task) -> Task:
     outcome = SimpleNamespace(measures={"jct_s": 0.001, "stall_s": 0.0}, end_s=0.001, scale_s=0.001)
     bound: Any = SimpleNamespace(name="bound", run=lambda instance, episodes, **record: [outcome] * len(episodes))
     return replace(task, bench=replace(task.bench, baseline=bound))
+
+
+def test_a_student_that_will_have_a_guard_is_refined_with_one(seen: Choices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above what the student as distilled came to; its heuristic as tuned."""
+    asked: list[Any] = []
+    given: list[Any] = []
+    task = replace(beyond(task_of(seen)), tuned=Path("tuned.json"))
+    guard = GuardParams(heuristic="fair", gauges=("largest_s",))
+    task = replace(task, common=StudentsParams(guard=guard))
+    monkeypatch.setattr(refining, "measured", lambda *told: given.append(told) or "the guard")
+    begin = Probes.__init__
+    monkeypatch.setattr(Probes, "__init__", lambda self, *told: asked.append(told[4]) or begin(self, *told[:4]))
+    student = student_of(LEAST_WORK)
+    refine(task, student, RefineParams(rounds=0))
+    assert asked == ["the guard"]
+    assert given == [(guard, student, task.bench.instance, Path("tuned.json"), "students.guard")]
 
 
 def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:

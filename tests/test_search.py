@@ -17,6 +17,7 @@ from clearsched import heuristics, search
 from clearsched.errors import ClearschedError, FeatureError
 from clearsched.evaluation.policies import load_policies, load_policy, policies_of
 from clearsched.files import read_json
+from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import PROBLEMS, find_problem
 from clearsched.problems.dag_jobs.families import NUMBERS, MinimumShare, Reserve, SmallestFirst, StayAndMove
 from clearsched.problems.dag_jobs.features import NUM_FEATURES
@@ -317,16 +318,18 @@ def test_the_last_job_of_a_batch_may_end_later_than_that_of_a_stream() -> None:
 
 
 def test_who_ends_by_the_last_deadline_is_not_late() -> None:
-    """However long before that the baseline ended: jobs may wait until then. After it the baseline's time counts."""
+    """However long before that the baseline ended: jobs may wait until then, and who goes on is late from there on."""
     jct = Measure("jct_s", "s", "mean", "JCT")
     baseline: Any = Stalling(1.0, 0.0)
     for due_s, end_s, most, is_hard, is_batch in (
-        (1.6, 1.6, 0.0, False, False),
-        (1.6, 1.7, 1.7, False, False),
+        (1.6, 1.6, 1.0, False, False),
+        (1.6, 1.7, 1.7 / 1.6, False, False),
+        (1.6, 2.0, 1.25, False, False),
         (0.0, 1.7, 1.7, False, False),
-        (1.1, 1.15, 1.15, False, False),
-        (9.0, 8.0, 0.0, False, True),
-        (9.0, 8.0, 1.0, True, False),
+        (0.9, 1.15, 1.15, False, False),
+        (1.1, 1.15, 1.15 / 1.1, False, False),
+        (8.0, 8.0, 1.0, False, True),
+        (5.0, 8.0, 1.6, True, False),
         (9.0, float("inf"), float("inf"), False, False),
     ):
         kinds = {"is_hard": is_hard, "is_batch": is_batch, "due_s": due_s}
@@ -334,7 +337,7 @@ def test_who_ends_by_the_last_deadline_is_not_late() -> None:
         policy: Any = Stalling(1.0, 0.0, end_s=end_s)
         check = Check(Trials(instance, jct, ThreadPoolExecutor(2)), baseline, [0.0])
         verdict = check.verdict(policy)
-        assert max(verdict.end, verdict.batch_end, verdict.hard) == most
+        assert max(verdict.end, verdict.batch_end, verdict.hard) == pytest.approx(most)
         assert verdict.strays is (most > 1.2) and check.strayed(policy) == [0] * verdict.strays
 
 
@@ -749,24 +752,33 @@ def test_a_family_is_searched_told_and_evaluated(
 def test_a_searched_policy_is_given_a_guard_and_judged_with_it(
     files: tuple[str, dict[str, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same search ends at the same numbers; each of the best has bounds of its own when it is asked the check."""
+    """So are all on the way, with one guard; each of the best has bounds of its own. One that never acts is as none."""
     name, paths = files
     guard = {"heuristic": "capped_srpt", "margin": 1.0, "gauges": ["largest_s"]}
     params = stage_params(name, workload=SIZES[name], search=SMALL)
     alone = read_json(search.run(params, "weights", *paths.values(), tmp_path / "alone"))
     params = stage_params(name, workload=SIZES[name], search={**SMALL, "guard": guard})
     asked: list[Any] = []
-    whole = searching.Probes.verdict
+    whole, begin = searching.Probes.verdict, searching.Probes.__init__
     monkeypatch.setattr(searching.Probes, "verdict", lambda self, policy: asked.append(policy) or whole(self, policy))
+    monkeypatch.setattr(
+        searching.Probes, "__init__", lambda self, *given: asked.append(given[4]) or begin(self, *given)
+    )
     written = search.run(params, "weights", *paths.values(), tmp_path / "guarded")
-    told = read_json(written)
-    assert told["restarts"] == alone["restarts"] and "guard" not in alone
+    told, guarded = read_json(written), [*asked]
+    far = stage_params(name, workload=SIZES[name], search={**SMALL, "guard": guard | {"margin": 1000.0}})
+    idle = read_json(search.run(far, "weights", *paths.values(), tmp_path / "idle"))
+    assert idle["restarts"] == alone["restarts"] and "guard" not in alone
     policy = load_policy(find_problem(name), written)
     settings = params.search.guard
     instance = find_problem(name).open(paths["trace"], paths["workloads"])
     assert policy.guard == measured(settings, policy, instance, paths["tuned"]) and policy.guard is not None
     assert told["guard"]["settings"] == read_json(paths["tuned"])["capped_srpt"]
-    assert asked[-1].guard == policy.guard, "it is judged with its guard"
+    assert guarded[-1].guard == policy.guard, "it is judged with its guard"
+    reference: Any = tuned_heuristic(find_problem(name), "best", paths["tuned"])
+    assert guarded[0] == measured(settings, reference, instance, paths["tuned"]), (
+        "and all before it with that of a heuristic"
+    )
     assert "The guard:" in search.show(written)
     with pytest.raises(ClearschedError, match=r"search\.guard\.gauges.*the nearest is largest_s"):
         stage_params(search={"guard": {"gauges": ["largest"]}})

@@ -51,8 +51,8 @@ def with_defaults(base: type[S], values: Mapping[str, Any], where: str) -> type[
         if name not in base.model_fields:
             raise ClearschedError(f"{where}.{name}: unknown key: known are {', '.join(base.model_fields)}")
         known = base.model_fields[name]
-        if isinstance(value, Mapping):
-            inner: Any = known.annotation
+        inner: Any = known.annotation
+        if isinstance(inner, type) and issubclass(inner, Section):
             fields[name] = with_defaults(inner, value, f"{where}.{name}")
             continue
         try:

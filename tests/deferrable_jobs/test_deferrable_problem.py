@@ -305,6 +305,27 @@ def test_the_docs_tell_what_the_heuristics_reach(tmp_path: Path) -> None:
         assert told == pytest.approx(found, abs=6e-4), name
 
 
+def test_under_stress_forecasts_are_worse_and_nothing_else(opened: Opened, tmp_path: Path) -> None:
+    """By the same random numbers, and told so; as wrong at most as in the edge case."""
+    instance, *_ = opened
+    episodes = instance.split("train")
+    stressed = instance.stressed(episodes)
+    assert len(stressed) == 2 * len(episodes)
+    for times, worse in zip((2, 4), (stressed[: len(episodes)], stressed[len(episodes) :]), strict=True):
+        for plain, episode in zip(episodes, worse, strict=True):
+            assert episode.deviation[1:] == pytest.approx(times * plain.deviation[1:])
+            inside = (episode.forecast > 0) & (episode.forecast < plain.cluster)
+            inside &= (plain.forecast > 0) & (plain.forecast < plain.cluster)
+            error = plain.forecast - plain.capacity[:, None]
+            assert np.abs(episode.forecast - plain.capacity[:, None] - times * error)[inside].max() <= (times + 1) / 2
+            assert inside.mean() > 0.5
+            for name in ("arrival", "duration", "cpu", "deadline", "capacity"):
+                assert np.array_equal(getattr(episode, name), getattr(plain, name))
+            assert episode.seed == plain.seed and instance.due_s(episode) == instance.due_s(plain)
+    foreseen, *_ = scenario(tmp_path, capacity={"forecast_error": 0.0})
+    assert foreseen.stressed(foreseen.split("train")) == [], "what is never wrong is not wrong four times"
+
+
 def test_an_episode_that_ends_after_the_last_deadline_missed_it(opened: Opened) -> None:
     """Deadlines and ends are told in seconds of one clock: whoever met all deadlines ended by the last of them."""
     instance, *_ = opened

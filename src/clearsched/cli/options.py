@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clearsched.cli.commands import output_file, output_folder
+from clearsched.errors import ClearschedError
+
+if TYPE_CHECKING:
+    from clearsched.scorers.settings import GuardParams
 
 MOST_SEED = 2**63 - 1
 MOST_EXECUTORS = 1_000_000
@@ -31,6 +35,12 @@ GuardGauges = Annotated[
     list[str] | None,
     typer.Option("--gauge", help="A gauge to watch, once for each; without, all but those that must be named."),
 ]
+GuardSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--setting", metavar="NAME=NUMBER", help="A parameter of the heuristic, once for each; else as tuned."
+    ),
+]
 DecisionsFile = Annotated[Path, typer.Option("--decisions", help="Decision log, Parquet.")]
 _STUDENT = typer.Option("--student", help="A student's JSON file; give it once for each student.")
 StudentFiles = Annotated[list[Path], _STUDENT]
@@ -48,6 +58,26 @@ def print_json(values: object) -> None:
     import json
 
     typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
+
+
+def guard_params(
+    heuristic: str, margin: float, clear: float, gauges: list[str] | None, settings: list[str] | None
+) -> GuardParams:
+    """The guard that the options of a command ask for.
+
+    Raises:
+        ClearschedError: a parameter of the heuristic is not of the form NAME=NUMBER.
+    """
+    from clearsched.scorers.settings import GuardParams
+
+    numbers = {}
+    for setting in settings or ():
+        name, _, value = setting.partition("=")
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            raise ClearschedError(f"--setting {setting}: expected NAME=NUMBER, for example p=0.3") from None
+    return GuardParams(heuristic=heuristic, settings=numbers, gauges=tuple(gauges or ()), margin=margin, clear=clear)
 
 
 def print_table(title: str, lines: list[tuple[str, str]]) -> None:

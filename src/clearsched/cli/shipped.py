@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from clearsched.cli.commands import App
-from clearsched.cli.options import GuardClear, GuardGauges, GuardHeuristic, GuardMargin, print_table
+from clearsched.cli.options import (
+    GuardClear,
+    GuardGauges,
+    GuardHeuristic,
+    GuardMargin,
+    GuardSettings,
+    guard_params,
+    print_table,
+)
 
 app = App(name="shipped", help="Policies that come with the package.", no_args_is_help=True)
 
@@ -73,11 +81,11 @@ def guard(
     margin: GuardMargin = 1.5,
     clear: GuardClear = 0.5,
     gauge: GuardGauges = None,
+    setting: GuardSettings = None,
     policy: Policies = None,
 ) -> None:
     """Give what is shipped for a scenario a guard, and judge it with that."""
     from clearsched.evaluation.shipped_safety import judge_shipped
-    from clearsched.scorers.settings import GuardParams
 
-    settings = GuardParams(heuristic=heuristic, gauges=tuple(gauge or ()), margin=margin, clear=clear)
+    settings = guard_params(heuristic, margin, clear, gauge, setting)
     typer.echo(str(judge_shipped(scenario, results, settings, policy or ())))

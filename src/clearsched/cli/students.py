@@ -15,12 +15,14 @@ from clearsched.cli.options import (
     GuardGauges,
     GuardHeuristic,
     GuardMargin,
+    GuardSettings,
     OutFolder,
     ParamsFile,
     TeacherFile,
     TraceFile,
     TunedFile,
     WorkloadsFile,
+    guard_params,
 )
 
 StudentFile = Annotated[Path, typer.Argument(help="A student's JSON file.")]
@@ -132,13 +134,13 @@ def guard(
     margin: GuardMargin = 1.5,
     clear: GuardClear = 0.5,
     gauge: GuardGauges = None,
+    setting: GuardSettings = None,
     tuned: Annotated[Path | None, typer.Option(help="Tuned heuristics, JSON; defaults without.")] = None,
 ) -> None:
     """Give a policy a guard: a heuristic takes over when more has piled up than it ever saw in training."""
     from clearsched import students
-    from clearsched.scorers.settings import GuardParams
 
-    settings = GuardParams(heuristic=heuristic, gauges=tuple(gauge or ()), margin=margin, clear=clear)
+    settings = guard_params(heuristic, margin, clear, gauge, setting)
     for file in students.guard(path, settings, trace, workloads, tuned, out, typer.echo):
         typer.echo(str(file))
 

@@ -111,10 +111,11 @@ def _help_command(name: str, policies: Collection[str]) -> str:
 
 def _guard_command(name: str, guard: GuardParams, policies: Collection[str]) -> str:
     """What gives the guard anew, for the card."""
-    several = {"--gauge": guard.gauges, "--policy": tuple(policies)}
+    numbers = [f"{name}={value:g}" for name, value in guard.settings.items()]
+    several = {"--gauge": guard.gauges, "--setting": tuple(numbers), "--policy": tuple(policies)}
     words = [f"{option} {value}" for option, values in several.items() for value in values]
-    numbers = f"--margin {guard.margin:g} --clear {guard.clear:g}"
-    made = f"clearsched shipped guard {name} --results results/{name} --heuristic {guard.heuristic} {numbers}"
+    bounds = f"--margin {guard.margin:g} --clear {guard.clear:g}"
+    made = f"clearsched shipped guard {name} --results results/{name} --heuristic {guard.heuristic} {bounds}"
     return " ".join([made, *words])
 
 

@@ -107,6 +107,12 @@ class Params(Section):
             fronts(self.students)
         except ClearschedError as error:
             return "students.pareto", self.students.pareto.model_dump(mode="json"), str(error)
+        for section in ("search", "teacher", "students"):
+            guard = getattr(self, section).guard
+            known = find_problem(self.problem).heuristics[guard.heuristic].parameters if guard.heuristic else None
+            if known is not None and not set(guard.settings) <= set(known):
+                allowed = f"parameters of {guard.heuristic}: {', '.join(known) or 'it has none: write {}'}"
+                return f"{section}.guard.settings", guard.settings, allowed
         for path, names in (
             ("search.families", self.search.families),
             ("students.names", self.students.names),

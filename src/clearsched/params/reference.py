@@ -90,6 +90,8 @@ def allowed_values(node: dict[str, Any]) -> str:
         return "empty"
     if kind == "array":
         return f"a list, each {allowed_values(node['items'])}"
+    if kind == "object" and "properties" not in node:
+        return f"a mapping, to each name {allowed_values(node['additionalProperties'])}"
     if kind == "object":
         return f"a section with the keys {', '.join(node.get('properties', {}))}"
     if kind == "string":

@@ -13,6 +13,9 @@ class GuardParams(Section):
     heuristic: str | None = Field(  # of the problem (params.composing)
         None, description="heuristic that takes over, as tuned; empty: none does"
     )
+    settings: dict[str, float] = Field(
+        {}, description="parameters of that heuristic, by name, for example {p: 0.3}; those not named are as tuned"
+    )
     gauges: tuple[str, ...] = Field(
         (), description="gauges of the problem that are watched; empty: all but those that must be named"
     )

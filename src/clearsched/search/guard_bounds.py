@@ -32,7 +32,7 @@ def measured(
     average over these episodes, is no sign of trouble, so its bound is not below that.
 
     Args:
-        settings: heuristic, gauges, margin, clear.
+        settings: heuristic, its parameters, gauges, margin, clear.
         policy: one that runs in the loop (`policy.compiled`), whose episodes are run, without a guard.
         instance: with the training and validation episodes.
         tuned: parameters by heuristic; defaults without.
@@ -42,12 +42,15 @@ def measured(
         None where no heuristic is named.
 
     Raises:
-        ClearschedError: an unknown heuristic or gauge, or a problem without gauges.
+        ClearschedError: an unknown heuristic, parameter or gauge, or a problem without gauges.
     """
     problem = instance.problem
     if settings.heuristic is None:
         return None
     check_gauges(problem, f"{where}.gauges", settings.gauges)
+    found = read_tuned(tuned, problem) if tuned else {}
+    parameters = found.get(settings.heuristic, {}) | settings.settings
+    heuristic(problem, settings.heuristic, parameters)  # so that a wrong one is told before anything runs
     watching = Guarded(policy.compiled, heuristic(problem, problem.baseline).compiled, never(len(problem.gauges)))
     single = [*instance.split("validation"), *instance.split("train")]
     outcomes = instance.simulate(watching, as_meant(policy, instance, [*single, *_longer(instance)]))
@@ -60,8 +63,7 @@ def measured(
             continue
         above = rounded_up(settings.margin * max(seen, stay_s if gauge.is_wait else 0.0))
         when[gauge.name] = Bound(above, min(above, rounded_up(settings.clear * above)))
-    found = read_tuned(tuned, problem) if tuned else {}
-    return Guard(settings.heuristic, when, found.get(settings.heuristic, {}))
+    return Guard(settings.heuristic, when, parameters)
 
 
 def rounded_up(value: float, digits: int = DIGITS) -> float:

@@ -29,7 +29,7 @@ def guarded(
     """The policy with the guard of the section `students.guard` of params, checked; as it is where none is asked for.
 
     Args:
-        settings: heuristic, gauges, margin, clear.
+        settings: heuristic, its parameters, gauges, margin, clear.
         policy: whose own episodes are run; a guard that it has is replaced.
         instance: with the training and validation episodes.
         tuned: parameters by heuristic; defaults without.

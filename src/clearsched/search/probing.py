@@ -9,13 +9,15 @@ the same way is refused after that episode alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode
-from clearsched.search.safety import PART, Check, Verdict
-from clearsched.search.trials import Trials
+from clearsched.problems.problem import Episode, Instance
+from clearsched.scorers.guard import Guard
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.search.safety import PART, Check, Runs, Verdict
 
 LATEST = 12
 """So many of the episodes that told are asked of every candidate of a search."""
@@ -30,10 +32,42 @@ def sample(stressed: Sequence[Episode]) -> list[Episode]:
     return [*stressed[:FIRST], *stressed[FIRST::EVERY]]
 
 
+class WithGuard:
+    """Runs policies as they will schedule: each with the guard that the outcome of a search or fit is given in the end.
+
+    Bounds are measured anew for that one: those of here are of somebody before it. A policy that has a guard keeps it,
+    and a heuristic has none.
+
+    Attributes:
+        instance: whose episodes they are.
+    """
+
+    def __init__(self, runs: Runs, guard: Guard) -> None:
+        """`runs`: what runs them."""
+        self.instance: Instance = runs.instance
+        self._runs, self._guard = runs, guard
+
+    def outcomes(self, policies: Sequence[Policy], episodes: Sequence[Episode]) -> np.ndarray:
+        """float64[ROWS, policies, episodes]: as `search.trials.Trials.outcomes`."""
+        return self._runs.outcomes([self._guarded(policy) for policy in policies], episodes)
+
+    def _guarded(self, policy: Policy) -> Policy:
+        if isinstance(policy, ScoredPolicy) and policy.guard is None:
+            return replace(policy, guard=self._guard)
+        return policy
+
+
 class Probes:
     """A whole check of policies next to a baseline, and a short one."""
 
-    def __init__(self, runs: Trials, baseline: Policy, episodes: Sequence[Episode], few: Sequence[Episode]) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        baseline: Policy,
+        episodes: Sequence[Episode],
+        few: Sequence[Episode],
+        guard: Guard | None = None,
+    ) -> None:
         """Prepare both.
 
         Args:
@@ -41,7 +75,9 @@ class Probes:
             baseline: what policies must keep near to.
             episodes: of the whole check, short ones first.
             few: of the short one, to begin with.
+            guard: with which policies are asked; None: as they are.
         """
+        runs = runs if guard is None else WithGuard(runs, guard)
         self._runs, self._baseline, self._episodes = runs, baseline, episodes
         self._whole, self._few = Check(runs, baseline, episodes), Check(runs, baseline, few)
         self._told: dict[int, Check] = {}  # of the episodes that candidates are asked of, by their places, in turn

@@ -8,7 +8,7 @@ such as how long executors waited beside work. A lock that lasts minutes of a st
 
 More is allowed on episodes on which luck decides (`Instance.is_hard`): there no policy is near to the baseline on each;
 and until the last job of a batch ends (`Instance.is_batch`): who serves short jobs first pays for the mean by it. Where
-jobs have deadlines (`Instance.due_s`), the time to the last job counts where it is later than all of them.
+jobs have deadlines (`Instance.due_s`), the time to the last job is held against the last of them, if that is later.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
     worst: float  # times the baseline's cost, on episodes that are not hard; so `end` and `cleared`
     episodes: int  # of which that is the worst: none is run after one on which it strays
     of_limit: float = 0.0  # the largest of the measures with a limit: over it, and over the baseline's `scale_s`
-    end: float = 0.0  # times the baseline's time to the last job, where that is late, on episodes that are no batch
+    end: float = 0.0  # times the baseline's time to the last job, or the last deadline, on episodes that are no batch
     cleared: float = 0.0  # times the baseline's time to clear a backlog, where an episode begins with one
     hard: float = 0.0  # the most of these three on an episode that is hard
     batch_end: float = 0.0  # times the baseline's time to the last job, on batches that are not hard
@@ -231,7 +231,7 @@ class Leeway(NamedTuple):
 
     hard: np.ndarray  # bool[episodes]: of all
     batch: np.ndarray  # bool[episodes]: until the last job ends
-    due_s: np.ndarray  # float64[episodes]: s; until then the last job may end, whenever it does under the baseline
+    due_s: np.ndarray  # float64[episodes]: s; until then the last job may end in any case, and be late from there on
     safety_bound: float | None = None  # None: `NEAR`
 
     def on(self, places: np.ndarray) -> Leeway:
@@ -248,18 +248,17 @@ def leeway_on(instance: Instance, episodes: Sequence[Episode]) -> Leeway:
 
 def verdict_of(own: np.ndarray, baseline: np.ndarray, leeway: Leeway) -> Verdict:
     """Of what `trials.table_of` tells of a policy and of the baseline, float64[ROWS, episodes] each."""
-    hard = leeway.hard
-    late = own.copy()
-    late[END, own[END] <= leeway.due_s] = 0.0
+    hard, theirs = leeway.hard, baseline.copy()
+    theirs[END] = np.maximum(baseline[END], leeway.due_s)
     other, batch, stream = ~hard, ~hard & leeway.batch, ~hard & ~leeway.batch
     return Verdict(
-        worst_ratio(own[COST, other], baseline[COST, other]),
+        worst_ratio(own[COST, other], theirs[COST, other]),
         own.shape[1],
-        worst_ratio(own[WATCHED], baseline[SCALE]),
-        worst_ratio(late[END, stream], baseline[END, stream]),
-        worst_ratio(own[CLEARED, other], baseline[CLEARED, other]),
-        max(worst_ratio(late[row, hard], baseline[row, hard]) for row in (COST, END, CLEARED)),
-        worst_ratio(late[END, batch], baseline[END, batch]),
+        worst_ratio(own[WATCHED], theirs[SCALE]),
+        worst_ratio(own[END, stream], theirs[END, stream]),
+        worst_ratio(own[CLEARED, other], theirs[CLEARED, other]),
+        max(worst_ratio(own[row, hard], theirs[row, hard]) for row in (COST, END, CLEARED)),
+        worst_ratio(own[END, batch], theirs[END, batch]),
         leeway.safety_bound,
     )
 

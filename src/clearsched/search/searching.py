@@ -118,7 +118,8 @@ def search(
         program: Program = load(entry.program)(ground_of(instance, train, compiled.compiled))
         policy = partial(policy_of, family, problem, instance.none, means_help(instance))
         baseline = heuristic(problem, problem.baseline)
-        probes = Probes(runs, baseline, [*train, *validation, *instance.stressed(train)], [])
+        guard = measured(settings.guard, compiled, instance, tuned, "search.guard")
+        probes = Probes(runs, baseline, [*train, *validation, *instance.stressed(train)], [], guard)
         common = Search(family, policy, settings, runs, train, validation, costs[: len(train)], seed, tell)
         restarts = [_safe_restart(common, program, probes, number) for number in range(settings.restarts)]
         ran = [restart for restart in restarts if np.isfinite(restart.validation) and restart.policy is not None]

@@ -69,7 +69,7 @@ def guard(
 
     Args:
         path: a student, a searched policy or a formula, JSON; a guard that it has is replaced.
-        settings: heuristic, gauges, margin, clear (`scorers.settings.GuardParams`).
+        settings: heuristic, its parameters, gauges, margin, clear (`scorers.settings.GuardParams`).
         trace: job profiles.
         workloads: the episodes.
         tuned: parameters of the heuristic; its defaults without.

@@ -81,7 +81,7 @@ def fit_one(
     settings = params.students.model_dump(mode="json", include={kind, *SHARED, *on})
     with ThreadPoolExecutor(1) as pool:  # a large log is digested while it is read
         origin = pool.submit(provenance, settings, inputs)
-        task = task_of(params, kind, instance, decisions, others)
+        task = task_of(params, kind, instance, decisions, others, tuned)
     expert, name = _expert(params, kind, teacher, tuned, decisions)
     train = instance.split("train")
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
@@ -159,7 +159,14 @@ def fit_size(
     return best._replace(policy=replace(best.policy, evidence={**best.policy.evidence, **told}))
 
 
-def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others: Sequence[Path] = ()) -> Task:
+def task_of(
+    params: Any,
+    kind: str,
+    instance: Instance,
+    decisions: Path,
+    others: Sequence[Path] = (),
+    tuned: Path | None = None,
+) -> Task:
     """What the student of a kind learns from.
 
     Args:
@@ -168,6 +175,7 @@ def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others:
         instance: with the episodes.
         decisions: the log.
         others: files of students that are fitted already.
+        tuned: parameters of the heuristics.
     """
     problem, common = instance.problem, params.students
     trials = instance.joined(instance.split("train")[:TRIAL_EPISODES], JOINED)
@@ -179,7 +187,7 @@ def task_of(params: Any, kind: str, instance: Instance, decisions: Path, others:
     known = {path.stem: load_policy(path, problem) for path in others}
     if not STUDENTS[kind].imitates:
         common = common.model_copy(update={"dagger_rounds": 0})
-    return Task(kind, problem, dataset, bench, settings_of(common, kind), common, params.seed, known)
+    return Task(kind, problem, dataset, bench, settings_of(common, kind), common, params.seed, known, tuned)
 
 
 def check_log(decisions: Path, problem: Problem, instance: Instance, workloads: Path) -> None:

@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearsched.scorers.guard import Guard
 from clearsched.scorers.policy import ScoredPolicy
+from clearsched.search.guard_bounds import measured
 from clearsched.search.probing import Probes, sample
 from clearsched.search.restarts import long_ones
 from clearsched.search.safety import Chosen, evidence, first_safe
@@ -74,7 +76,8 @@ def refine(
     choosing = [*validation, *(longer if len(longer) < len(validation) else []), *unseen]
     spent = 0.0
     with trials(instance, task.bench.measure, threads) as runs:
-        probes = _probes(task.bench, runs)
+        guard = measured(task.common.guard, student, instance, task.tuned, "students.guard")
+        probes = _probes(task.bench, runs, guard)
         for _ in range(1 + AGAIN):
             steps = Steps(task, settings, runs, train, choosing, probes, tell, others)
             variants = steps.of(student)
@@ -88,13 +91,13 @@ def refine(
         return found
 
 
-def _probes(bench: Bench, runs: Trials) -> Probes | None:
+def _probes(bench: Bench, runs: Trials, guard: Guard | None) -> Probes | None:
     """What keeps steps near to the baseline, if there is one."""
     if bench.baseline is None:
         return None
     single = bench.instance.split("train")
     stressed = bench.instance.stressed(single)
-    return Probes(runs, bench.baseline, [*bench.validation, *single, *stressed], sample(stressed))
+    return Probes(runs, bench.baseline, [*bench.validation, *single, *stressed], sample(stressed), guard)
 
 
 def _chosen(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from clearsched.problems.declarations import Choice, level_choice, rank_choice
@@ -27,6 +28,7 @@ class Task:
         common: the section `students` of params: what all kinds share.
         seed: of every random number.
         others: students that are fitted already, for a kind that is made of them.
+        tuned: parameters of the heuristics, for a guard; its defaults without.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Task:
     common: Any
     seed: int
     others: Mapping[str, ScoredPolicy] = field(default_factory=dict)
+    tuned: Path | None = None
 
     @property
     def rank(self) -> Choice:

@@ -13,6 +13,10 @@ Changes = Mapping[str, Mapping[str, Any]]
 ROOM = "clearsched.problems.deferrable_jobs.edge_cases"
 
 
+FORECAST_OFF = 4
+"""How many times as wrong the forecast is where it is off."""
+
+
 def overload(params: Any) -> Changes | None:
     """Jobs ask for 120 % of what on-demand work leaves; where the cores are given, the load cannot be chosen."""
     return None if params.workload.cores is not None else {"workload": {"load": 1.2}}
@@ -27,7 +31,7 @@ def bursts(params: Any) -> Changes:
 def forecast_off(params: Any) -> Changes:
     """The forecast of the capacity is four times as wrong."""
     capacity = params.workload.capacity
-    return {"workload": {"capacity": {"forecast_error": min(4 * capacity.forecast_error, 1.0)}}}
+    return {"workload": {"capacity": {"forecast_error": min(FORECAST_OFF * capacity.forecast_error, 1.0)}}}
 
 
 EDGE_CASES: Registry[EdgeCase] = Registry(

@@ -13,6 +13,7 @@ import pyarrow as pa
 from clearsched.compiled.guard import Guarded
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Measure
+from clearsched.problems.deferrable_jobs.edge_cases import FORECAST_OFF
 from clearsched.problems.deferrable_jobs.schemas import JOBS, SLOTS
 from clearsched.problems.deferrable_jobs.simulator import guarded, loop
 from clearsched.problems.deferrable_jobs.simulator.lockstep import Lockstep
@@ -29,6 +30,9 @@ from clearsched.problems.problem import Problem, Timeline, find_objective
 
 AHEAD_S = 3600
 """How long before a slot the forecast of it is told in the table `slots`."""
+
+WORSE = (FORECAST_OFF / 2, FORECAST_OFF)
+"""So many times as wrong as in training forecasts are under stress: as in the edge case, and half way there."""
 
 
 class DeferrableJobs:
@@ -139,8 +143,13 @@ class DeferrableJobs:
         return ()
 
     def stressed(self, episodes: Sequence[Episode]) -> list[Episode]:
-        """None: what an episode's own capacity cannot hold is late under every policy."""
-        return []
+        """The same with worse forecasts, as told as any: who waits for what is foreseen may wait for what never comes.
+
+        No more load: what an episode's own capacity cannot hold is late under every policy.
+        """
+        if not self._workloads.settings["forecast_error"]:
+            return []
+        return [self._workloads.with_worse_forecast(episode, times) for times in WORSE for episode in episodes]
 
     def redrawn(self, episodes: Sequence[Episode], count: int, seed: int) -> list[Episode]:
         """None: an episode's jobs belong to its own capacity."""

@@ -45,7 +45,25 @@ MEASURES = (
     Measure("makespan_h", "h", "completion of the last job", "makespan", compared=False),
 )
 
-GAUGES = (Gauge("backlog_h", "h", "backlog", "what the jobs that wait take, in hours of the whole cluster"),)
+GAUGES = (
+    Gauge("backlog_h", "h", "backlog", "what the jobs that wait take, in hours of the whole cluster"),
+    Gauge(
+        "forecast_error_cores",
+        "cores",
+        "error of the forecast",
+        "how far the forecast of the next slot was off, root mean square over the last two hours, in cores",
+        by_name=True,
+    ),
+)
+
+GUARD = {
+    "heuristic": "threshold",
+    "settings": {"safety": -1.5, "slack": 0.25},
+    "margin": 1.25,
+    "gauges": ("forecast_error_cores",),
+}
+"""Where forecasts are more wrong than in training, who waits for what they promise may wait for ever: a cautious
+threshold rule schedules there. Its numbers are of training episodes with worse forecasts (docs/deferrable-jobs.md)."""
 
 FIGURES = Registry(
     "figure",
@@ -67,7 +85,7 @@ class DeferrableJobsProblem(ByName):
     label = "deferrable jobs"
     summary = "when to start jobs that may wait, on the CPU capacity that on-demand work leaves"
     sections: Mapping[str, type[Section]] = SECTIONS
-    overrides: Mapping[str, Any] = {}
+    overrides: Mapping[str, Any] = {section: {"guard": GUARD} for section in ("search", "teacher", "students")}
     choices: tuple[Choice, ...] = (START,)
     measures: tuple[Measure, ...] = MEASURES
     heuristics: Registry[Heuristic] = HEURISTICS

@@ -1,4 +1,4 @@
-"""An episode under a policy with a guard: the loop of loop.py, with the backlog read at every decision."""
+"""An episode under a policy with a guard: the loop of loop.py, with the gauges read at every decision."""
 
 from __future__ import annotations
 
@@ -11,18 +11,42 @@ from clearsched.problems.deferrable_jobs.simulator import loop
 from clearsched.problems.deferrable_jobs.simulator.engine import advance, answer
 from clearsched.problems.deferrable_jobs.simulator.state import CLUSTER, CPU, DURATION, NUM_WAITING, SLOT, SLOT_S, State
 
+NUM_GAUGES = 2
+BACKLOG, FORECAST_ERROR = range(NUM_GAUGES)
+"""The gauges, in the order in which the problem names them."""
+
+LOOK_BACK_S = 7200
+"""Over so long the forecast is held against what came: one slot tells nothing, and a day is too late."""
+
 OVER, FAULT = range(2)
 """Why a run ended, if not FULL: no job is left, a score is not a finite number."""
 
 
 @compiled
 def read_gauges(state: State, values: np.ndarray) -> None:
-    """Write the backlog of now, h, to float64[1]."""
+    """Write the backlog of now, h, and the forecast's error of late, cores, to float64[2]."""
     scalar, waiting = state.scalar, 0
     for i in range(scalar[NUM_WAITING]):
         j = state.waiting[i]
         waiting += state.job[j, CPU] * state.job[j, DURATION]
-    values[0] = waiting * scalar[SLOT_S] / 3600 / scalar[CLUSTER]
+    values[BACKLOG] = waiting * scalar[SLOT_S] / 3600 / scalar[CLUSTER]
+    values[FORECAST_ERROR] = forecast_error(state)
+
+
+@compiled
+def forecast_error(state: State) -> float:
+    """By how many cores the forecast of the next slot was off, root mean square over the last slots, `LOOK_BACK_S`.
+
+    Slots before the episode count as foreseen: nobody knows. Where no forecast reaches the next slot it is 0.
+    """
+    now, slots, count = state.scalar[SLOT], len(state.capacity), max(1, LOOK_BACK_S // state.scalar[SLOT_S])
+    if len(state.room) < 2:
+        return 0.0
+    total = 0.0
+    for slot in range(max(0, now - count + 1), now + 1):
+        off = state.forecast[slot % slots, 1] - state.capacity[slot % slots]
+        total += off * off
+    return np.sqrt(total / count) / 1000
 
 
 @concurrent

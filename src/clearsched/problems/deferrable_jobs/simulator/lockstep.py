@@ -15,7 +15,7 @@ from clearsched.compiled.scoring import INVALID
 from clearsched.errors import ActionError, ClearschedError
 from clearsched.problems.deferrable_jobs.features import NUM_FEATURES
 from clearsched.problems.deferrable_jobs.simulator import engine, loop
-from clearsched.problems.deferrable_jobs.simulator.guarded import read_gauges
+from clearsched.problems.deferrable_jobs.simulator.guarded import NUM_GAUGES, read_gauges
 from clearsched.problems.deferrable_jobs.simulator.observation import BACKLOG, Observation
 from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome, outcome_of
 from clearsched.problems.deferrable_jobs.simulator.rows import fill_rows
@@ -101,8 +101,8 @@ class Lockstep:
         return found
 
     def gauges(self) -> np.ndarray:
-        """float64[B, 1]: what a guard watches, at each pending decision."""
-        values = np.empty((len(self.pending), 1))
+        """float64[B, NUM_GAUGES]: what a guard watches, at each pending decision."""
+        values = np.empty((len(self.pending), NUM_GAUGES))
         _gauges(self._arena, self._like, self.pending, values)
         return values
 

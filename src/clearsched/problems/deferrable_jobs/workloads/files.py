@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,13 @@ class Workloads:
         if len(rows) < (limit or 1):
             raise too_few_episodes(self._path, name, limit or 1, len(rows))
         return [self._episode(row) for row in rows[: limit or len(rows)]]
+
+    def with_worse_forecast(self, episode: Episode, times: float) -> Episode:
+        """The same episode with forecasts so many times as wrong: drawn by the same random numbers, and told so."""
+        settings = self.settings
+        error = min(times * settings["forecast_error"], settings["cluster"])
+        foreseen, deviation = forecast(episode.capacity, episode.seed, settings["reach"], error, settings["cluster"])
+        return replace(episode, forecast=foreseen, deviation=deviation)
 
     def _episode(self, row: Row) -> Episode:
         settings = self.settings

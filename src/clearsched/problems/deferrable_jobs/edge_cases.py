@@ -12,7 +12,6 @@ Changes = Mapping[str, Mapping[str, Any]]
 
 ROOM = "clearsched.problems.deferrable_jobs.edge_cases"
 
-
 FORECAST_OFF = 4
 """How many times as wrong the forecast is where it is off."""
 

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from clearsched.cli import app
+from clearsched.compiled.guard import is_full, new_watch, takes_over, with_room
 from clearsched.decisions import log as write_log
 from clearsched.decisions.choices import Choices
 from clearsched.decisions.reader import read_choices
@@ -572,6 +573,100 @@ def test_vectors_are_taken_from_a_log(tmp_path: Path, files: dict[str, Path]) ->
 
 
 GUARD = {"heuristic": "fair", "when": {"backlog_s": {"above": 300, "until": 150}}}
+GUARD_DRIVERS = {
+    "c": """
+#include "NAME.c"
+#include <stdio.h>
+
+int main(void)
+{
+    int was = 0;
+    double backlog, stall;
+    while (scanf("%lf %lf", &backlog, &stall) == 2)
+        printf("%d\\n", was = NAME_takes_over(was, backlog, stall));
+    return 0;
+}
+""",
+    "java": """
+public class Driver {
+    public static void main(String[] words) {
+        final var in = new java.util.Scanner(System.in).useLocale(java.util.Locale.ROOT);
+        boolean was = false;
+        while (in.hasNextDouble()) {
+            was = NAME.takesOver(was, in.nextDouble(), in.nextDouble());
+            System.out.println(was ? 1 : 0);
+        }
+    }
+}
+""",
+    "lua": """
+local rules, was = dofile("NAME.lua"), false
+while true do
+    local backlog, stall = io.read("*n", "*n")
+    if not backlog then
+        break
+    end
+    was = rules.takes_over(was, backlog, stall)
+    print(was and 1 or 0)
+end
+""",
+}
+"""Programs that read two gauges a line and print who decides."""
+
+
+def driven(language: str, source: Path) -> list[str | Path]:
+    """The command of a program around an exported file; it is skipped where the language is not there."""
+    names = {"c": ("cc",), "java": ("javac",), "lua": ("lua", "lua5.4", "lua5.3", "luajit")}[language]
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip(f"no {names[0]}")
+    driver = source.parent / {"c": "driver.c", "java": "Driver.java", "lua": "driver.lua"}[language]
+    driver.write_text(GUARD_DRIVERS[language].replace("NAME", source.stem))
+    if language == "lua":
+        return [found, driver.name]
+    if language == "java":
+        run([found, "-Xlint:all", "-Werror", source.name, driver.name], "", source.parent)
+        return ["java", "Driver"]
+    run(
+        [found, "-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", driver.name, "-o", "driver", "-lm"],
+        "",
+        source.parent,
+    )
+    return [source.parent / "driver"]
+
+
+@pytest.mark.parametrize("language", ["python", "c", "java", "lua"])
+def test_an_exported_guard_takes_over_as_the_simulators(language: str, tmp_path: Path) -> None:
+    """10,000 decisions, gauges on both sides of the bounds and at them."""
+    when = {"backlog_s": {"above": 3.0, "until": 1.0}, "stall_s": {"above": 5.0, "until": 2.5}}
+    policy = load_policy(student(tmp_path, "Mine", RULE_LIST, guard={"heuristic": "fair", "when": when}))
+    assert policy.guard is not None
+    bounds = policy.guard.compiled(PROBLEM, None).bounds
+    random = np.random.default_rng(11)
+    near = np.array([0.0, 1.0, np.nextafter(1.0, 2.0), 2.5, 3.0, np.nextafter(3.0, 4.0), 5.0, 40.0])
+    gauges = near[np.minimum(random.geometric(0.4, (10_000, 2)) - 1, len(near) - 1)]
+    watch, expected = new_watch(bounds), []
+    for now, (backlog, stall) in enumerate(gauges):
+        watch = with_room(watch) if is_full(watch) else watch
+        watch.values[:] = backlog, stall, 0.0
+        expected.append(bool(takes_over(bounds, watch, float(now))))
+    assert 1_000 < sum(expected) < 9_000
+    source = export(tmp_path / "Mine.json", language)[0]
+    if language == "python":
+        module, was, found = imported(source), False, []
+        for pair in gauges.tolist():
+            was = module.takes_over(was, *pair)
+            found.append(was)
+    else:
+        text = "".join(f"{backlog!r} {stall!r}\n" for backlog, stall in gauges.tolist())
+        found = [line == "1" for line in run(driven(language, source), text, tmp_path).splitlines()]
+    assert found == expected
+    told = " ".join(re.sub(r"^\W+", "", line, flags=re.MULTILINE) for line in source.read_text().splitlines())
+    sentence = policy.guard.sentence(PROBLEM)
+    assert sentence[1:] in " ".join(told.split())
+    assert "takes" not in export(student(tmp_path, "Alone", RULE_LIST), language)[0].read_text()
+
+
 NETWORK = {
     "features": ["job_age_s"],
     "network": [{"weights": [[1.0]], "bias": [0.0]}, {"weights": [[1.0]], "bias": [1.0]}],
@@ -589,7 +684,8 @@ NETWORK = {
         ({"stage": {"job_ages": 1}}, ("--format", "c"), "unknown feature 'job_ages'; did you mean job_age_s?"),
         ({"stage": NETWORK}, ("--format", "c"), "a scorer of this kind (Perceptron) is not made of rules"),
         ({"patches": PATCHES}, ("--format", "onnx"), "export"),
-        ({"guard": GUARD}, ("--format", "python"), "its guard watches the cluster and calls a heuristic"),
+        ({"guard": GUARD}, ("--format", "spark"), "its guard watches the cluster and calls a heuristic, which Spark"),
+        ({"guard": GUARD}, ("--format", "onnx"), "its guard watches the cluster and calls a heuristic, which ONNX"),
         ({}, ("--format", "python", "--out", "SELF"), "is what is read: write to another place"),
         ({}, ("--format", "java", "--out", "FOLDER/1.java"), "'1' is no name there"),
         ({}, ("--format", "c", "--decisions", "missing.parquet"), "missing.parquet: no such file"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clearsched.export.dialect import Dialect, shortest
-from clearsched.export.functions import Function, functions_of, helpers_of
+from clearsched.export.functions import WAS, Function, functions_of, helpers_of, taking_over
 from clearsched.export.names import renamed
-from clearsched.export.program import Program
+from clearsched.export.program import Guarding, Program
 from clearsched.export.source import Source
 from clearsched.export.statements import RULE, SCORE, SHARE
 
@@ -108,6 +108,7 @@ def write(source: Source) -> bytes:
         *(_function(dialect, function, name) for function in functions_of(program)),
         _finite(program, dialect, name),
         _choose(program, name),
+        *([_takes_over(program.guard, name)] if program.guard else []),
         "#endif",
     ]
     return ("\n\n".join(blocks) + "\n").encode()
@@ -172,8 +173,28 @@ def _declared(source: Source, dialect: Dialect, name: str) -> list[str]:
                 "};",
             ]
         ),
-        "\n".join([*(f"// {line}".rstrip() for line in _told(program)), f"{_signature(program, name)};", "", "#endif"]),
+        "\n".join([*(f"// {line}".rstrip() for line in _told(program)), f"{_signature(program, name)};"]),
+        *([_guard_declared(program.guard, name)] if program.guard else []),
+        "#endif",
     ]
+
+
+def _guard_declared(guard: Guarding, name: str) -> str:
+    """What callers see of the function that tells who decides."""
+    told, given, *_ = taking_over(guard, " || ")
+    told += ["", *(f"{gauge}: {meaning}" for gauge, meaning in given.items())]
+    return "\n".join([*(f"// {line}".rstrip() for line in told), f"{_guard_signature(guard, name)};"])
+
+
+def _guard_signature(guard: Guarding, name: str) -> str:
+    given = [f"int {WAS}", *(f"double {gauge.name}" for gauge in guard.gauges)]
+    return f"int {name}_takes_over({', '.join(given)})"
+
+
+def _takes_over(guard: Guarding, name: str) -> str:
+    """The function that tells who decides."""
+    *_, until, above = taking_over(guard, " || ")
+    return "\n".join([_guard_signature(guard, name), "{", f"    return {WAS} ? {until} : {above};", "}"])
 
 
 def _told(program: Program) -> list[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from clearsched.export.dialect import Dialect, shortest
-from clearsched.export.functions import Function, functions_of, helpers_of
+from clearsched.export.functions import WAS, Function, functions_of, helpers_of, taking_over
 from clearsched.export.names import renamed
-from clearsched.export.program import Program, Trees
+from clearsched.export.program import Guarding, Program, Trees
 from clearsched.export.source import Source
 from clearsched.export.statements import RULE, SCORE, SHARE, Return, trees_of
 
@@ -136,6 +136,7 @@ def write(source: Source) -> bytes:
         _finite(program, dialect),
         SCORED,
         *helpers_of(program, LEAST, POWER, LOG),
+        *([_takes_over(program.guard)] if program.guard else []),
     ]
     head = [f" * {line}".rstrip() for line in [*source.header(), "", *source.features()]]
     body = "\n\n".join(blocks).replace("\n", "\n    ").replace("\n    \n", "\n\n")
@@ -182,6 +183,16 @@ def _records(program: Program, dialect: Dialect) -> list[str]:
         "/** What is chosen, and what gave it. */\npublic record Decision("
         f"\n        int candidate{level}\n        String rule{last}\n) {{\n}}",
     ]
+
+
+def _takes_over(guard: Guarding) -> str:
+    """The method that tells who decides."""
+    told, given, until, above = taking_over(guard, " || ")
+    types = {name: "boolean" if name == WAS else "double" for name in given}
+    told += ["", *(f"@param {name} {meaning}" for name, meaning in given.items())]
+    lines = ["/**", *(f" * {line}".rstrip() for line in told), " */"]
+    lines += [f"public static boolean takesOver({', '.join(f'{kind} {name}' for name, kind in types.items())}) {{"]
+    return "\n".join([*lines, f"    return {WAS} ? {until} : {above};", "}"])
 
 
 def _choose(program: Program) -> str:

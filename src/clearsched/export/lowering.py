@@ -24,6 +24,8 @@ from clearsched.export.program import (
     Case,
     Cases,
     Entry,
+    Gauged,
+    Guarding,
     Least,
     Node,
     Order,
@@ -39,10 +41,12 @@ from clearsched.export.program import (
     Way,
 )
 from clearsched.problems.declarations import Choice
+from clearsched.problems.problem import Problem
 from clearsched.scorers import words
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import OTHERWISE, Condition
 from clearsched.scorers.formula import WeightedSum
+from clearsched.scorers.guard import Guard
 from clearsched.scorers.patch_words import condition_in_words, effect_in_words, render_patches
 from clearsched.scorers.patches import AVOID, KEEP_LOCAL, PREFER, STAY_IDLE, Patch, conditions_of
 from clearsched.scorers.points import PointSum
@@ -64,10 +68,10 @@ DEEPEST = 64
 ACTIONS = {PREFER: FIRST, KEEP_LOCAL: FIRST, AVOID: LAST, STAY_IDLE: IDLE}
 
 
-def guard_refused(where: object) -> ClearschedError:
-    """That a policy's file `where` has a guard, which no format holds."""
+def guard_refused(where: object, label: str) -> ClearschedError:
+    """That a policy's file `where` has a guard, which the format of that label does not hold."""
     return ClearschedError(
-        f"{where}: its guard watches the cluster and calls a heuristic, which no export holds: take out the key "
+        f"{where}: its guard watches the cluster and calls a heuristic, which {label} does not hold: take out the key "
         "`guard`, and guard what is exported where it runs"
     )
 
@@ -76,10 +80,8 @@ def program_of(policy: ScoredPolicy) -> Program:
     """The program of a policy.
 
     Raises:
-        ClearschedError: it has a guard, or a scorer that is not for reading.
+        ClearschedError: it has a scorer that is not for reading.
     """
-    if policy.guard:
-        raise guard_refused(policy.where)
     facts, choices = facts_of(policy), policy.problem.choices
     rank, level = policy.rank, policy.level
     orders = [patch for patch in policy.patches if patch.cap is None]
@@ -119,7 +121,18 @@ def program_of(policy: ScoredPolicy) -> Program:
         most=int(most) if most == int(most) else 0,
         unit=level.unit if level else "",
         names=(rank.name, level.name if level else ""),
+        guard=_guarding(policy.guard, policy.problem) if policy.guard else None,
     )
+
+
+def _guarding(guard: Guard, problem: Problem) -> Guarding:
+    gauges = (
+        Gauged(gauge.name, f"{gauge.meaning} [{gauge.unit}]" if gauge.unit else gauge.meaning, *guard.when[gauge.name])
+        for gauge in problem.gauges
+        if gauge.name in guard.when
+    )
+    told = guard.sentence(problem)
+    return Guarding(told[0].upper() + told[1:], tuple(gauges))
 
 
 def _numbered(policy: ScoredPolicy, own: Sequence[Patch]) -> list[tuple[int, Patch]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clearsched.export.dialect import Dialect, exact
-from clearsched.export.functions import Function, functions_of, helpers_of
+from clearsched.export.functions import WAS, Function, functions_of, helpers_of, taking_over
 from clearsched.export.names import renamed
-from clearsched.export.program import Program, Trees
+from clearsched.export.program import Guarding, Program, Trees
 from clearsched.export.source import Source
 from clearsched.export.statements import Return, trees_of
 
@@ -111,6 +111,7 @@ def write(source: Source) -> bytes:
         *helpers_of(program, LEAST, POWER, LOG),
         *(function_of(dialect, function) for function in functions_of(program)),
         _choose(program),
+        *([_takes_over(program.guard)] if program.guard else []),
         "return M",
     ]
     return ("\n\n".join(blocks) + "\n").encode()
@@ -158,6 +159,15 @@ def _trees(dialect: Dialect, name: str, part: Trees) -> str:
     lines += ["", *dialect.told(part.told, ""), f"local function {name}(c)", "    local score = 0.0"]
     lines += [f"    for _, tree in ipairs({name}_trees) do", "        score = tree(c, score)", "    end"]
     return "\n".join([*lines, *dialect.lines([Return("score", part.name)], 1), "end"])
+
+
+def _takes_over(guard: Guarding) -> str:
+    """The function that tells who decides."""
+    told, given, until, above = taking_over(guard, " or ")
+    told += ["", *(f"{name}: {meaning}" for name, meaning in given.items())]
+    lines = [*(f"-- {line}".rstrip() for line in told), f"function M.takes_over({', '.join(given)})"]
+    lines += [f"    if {WAS} then", f"        return {until}", "    end"]
+    return "\n".join([*lines, f"    return {above}", "end"])
 
 
 def _choose(program: Program) -> str:

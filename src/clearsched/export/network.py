@@ -76,7 +76,7 @@ def read_network(path: Path, label: str) -> NetworkSource:
     """
     network, description = load_network(path)
     if "guard" in description:
-        raise guard_refused(path.with_suffix(".json"))
+        raise guard_refused(path.with_suffix(".json"), label)
     if not getattr(network, "onnx", ""):
         name = description.get("published", type(network).__name__)
         raise ClearschedError(

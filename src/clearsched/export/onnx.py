@@ -33,7 +33,7 @@ def write(source: Source) -> bytes:
     Raises:
         ClearschedError: the package `onnx` is not installed, or the student has patches.
     """
-    program = source.program
+    program = source.unguarded
     graph = Graph(program)
     if program.orders or program.bounds:
         raise ClearschedError(

@@ -156,6 +156,22 @@ class Bound(NamedTuple):
     share: float
 
 
+class Gauged(NamedTuple):
+    """A number that a guard watches: between which values its heuristic takes over and hands back."""
+
+    name: str
+    meaning: str  # with its unit
+    above: float
+    until: float
+
+
+class Guarding(NamedTuple):
+    """Who takes over from the rules, and when; whoever runs them reads the gauges and has that heuristic."""
+
+    told: str  # "When the backlog is above 310 s, fair schedules until the backlog is at most 155 s."
+    gauges: tuple[Gauged, ...]
+
+
 @dataclass(frozen=True)
 class Program:
     """A policy.
@@ -175,6 +191,7 @@ class Program:
         most: the largest level that the file tells; 0: it does not.
         unit: what a level counts.
         names: of the choices: rank and level.
+        guard: what takes over; None: nothing does.
     """
 
     title: str
@@ -192,6 +209,7 @@ class Program:
     most: int = 0
     unit: str = ""
     names: tuple[str, str] = ("candidate", "level")
+    guard: Guarding | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:

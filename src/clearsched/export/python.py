@@ -5,8 +5,9 @@ from __future__ import annotations
 import keyword
 
 from clearsched.export.dialect import Dialect, exact
-from clearsched.export.functions import Function, functions_of, helpers_of
+from clearsched.export.functions import WAS, Function, functions_of, helpers_of, taking_over
 from clearsched.export.names import renamed
+from clearsched.export.program import Guarding
 from clearsched.export.source import Source
 
 RESERVED = (*keyword.kwlist, "count", "index")
@@ -63,8 +64,19 @@ def write(source: Source) -> bytes:
         _choose(source),
         *(_function(dialect, function) for function in functions_of(program)),
         *helpers_of(program, LEAST, POWER, LOG),
+        *([_takes_over(program.guard)] if program.guard else []),
     ]
     return ("\n\n\n".join(blocks) + "\n").encode()
+
+
+def _takes_over(guard: Guarding) -> str:
+    """The function that tells who decides."""
+    told, given, until, above = taking_over(guard, " or ")
+    lines = [f"def takes_over({', '.join(given)}):"]
+    lines += [f'    """{_quoted(told, "    ")}', "", "    Args:"]
+    lines += [f"        {name}: {meaning}." for name, meaning in given.items()]
+    lines += ['    """', f"    if {WAS}:", f"        return {until}"]
+    return "\n".join([*lines, f"    return {above}"])
 
 
 def _function(dialect: Dialect, function: Function) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from clearsched import __version__
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
-from clearsched.export.lowering import program_of
+from clearsched.export.lowering import guard_refused, program_of
 from clearsched.export.program import Program
 from clearsched.problems.declarations import Measure
 from clearsched.scorers import words
@@ -48,6 +48,17 @@ class Source:
     def program(self) -> Program:
         """The rules for a language."""
         return program_of(self.policy)
+
+    @property
+    def unguarded(self) -> Program:
+        """The rules for a form that can't tell when a guard's heuristic takes over.
+
+        Raises:
+            ClearschedError: there is a guard.
+        """
+        if self.program.guard:
+            raise guard_refused(self.policy.where, self.label)
+        return self.program
 
     @property
     def units(self) -> dict[str, str]:

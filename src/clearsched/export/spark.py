@@ -92,7 +92,7 @@ def write(source: Source) -> bytes:
         raise ClearschedError(
             f"{source.path}: a student of {problem.name}; Spark schedules {PROBLEM}: export it to another format"
         )
-    program = source.program
+    program = source.unguarded
     document = {
         "format": FORMAT,
         "version": VERSION,

@@ -416,7 +416,12 @@ def test_bounds_lie_above_what_training_came_to(problem: Any, tmp_path: Path) ->
     settled = [*command[:4], "threshold" if problem is DEFERRABLE else "capped_srpt", *command[5:]]
     assert CliRunner().invoke(app, [*settled, "--setting", f"{name}=0.5"]).exit_code == 0
     assert load_policy(tmp_path / "out" / "mine.json").guard.settings == {name: 0.5}  # type: ignore[union-attr]
-    for wrong, why in ((f"{name}=half", "expected NAME=NUMBER"), ("q=1", "has no parameter q")):
+    for wrong, why in (
+        (f"{name}=half", "expected NAME=NUMBER"),
+        (f"{name}=1e7", "a number from -1e+06"),
+        (f"{name}=nan", "a number from"),
+        ("q=1", "has no parameter q"),
+    ):
         refused = CliRunner().invoke(app, [*settled, "--setting", wrong])
         assert isinstance(refused.exception, ClearschedError) and why in str(refused.exception)
     command[4] = "nobody"
@@ -543,8 +548,15 @@ def test_params_know_the_parameters_of_the_heuristic(section: str) -> None:
             {"heuristic": "fifo", "settings": {"p": 1}},
             '{"p": 1.0} is not allowed: parameters of fifo: it has none: write {}',
         ),
-        ({"settings": {"p": "half"}}, '"half" is not allowed: expected a mapping, to each name a number'),
-        ({"settings": 3}, "3 is not allowed: expected a mapping, to each name a number"),
+        (
+            {"settings": {"p": "half"}},
+            '"half" is not allowed: expected a mapping, to each name a number >= -1000000, <= 1000000',
+        ),
+        (
+            {"settings": {"p": 1e7}},
+            "10000000.0 is not allowed: expected a mapping, to each name a number >= -1000000, <= 1000000",
+        ),
+        ({"settings": 3}, "3 is not allowed: expected a mapping, to each name a number >= -1000000, <= 1000000"),
     ):
         with pytest.raises(ClearschedError) as error:
             params.parse({section: {"guard": guard}}, "x")

@@ -26,7 +26,8 @@ TunedFile = Annotated[Path, typer.Option("--tuned", help="Tuned heuristics, JSON
 TeacherFile = Annotated[Path, typer.Option("--teacher", help="Teacher, safetensors with its JSON beside it.")]
 GuardHeuristic = Annotated[str, typer.Option("--heuristic", help="The heuristic that takes over, for example fair.")]
 GuardMargin = Annotated[
-    float, typer.Option("--margin", min=1, help="How many times the most that its own training episodes came to.")
+    float,
+    typer.Option("--margin", min=1, max=1000, help="How many times the most that its own training episodes came to."),
 ]
 GuardClear = Annotated[
     float, typer.Option("--clear", min=0.001, max=1, help="Share of the bound below which the policy schedules again.")
@@ -66,17 +67,19 @@ def guard_params(
     """The guard that the options of a command ask for.
 
     Raises:
-        ClearschedError: a parameter of the heuristic is not of the form NAME=NUMBER.
+        ClearschedError: a parameter of the heuristic is not of the form NAME=NUMBER, or its number is too large.
     """
-    from clearsched.scorers.settings import GuardParams
+    from clearsched.scorers.settings import LARGEST, GuardParams
 
     numbers = {}
     for setting in settings or ():
-        name, _, value = setting.partition("=")
+        name, _, text = setting.partition("=")
         try:
-            numbers[name] = float(value)
+            numbers[name] = float(text)
         except ValueError:
             raise ClearschedError(f"--setting {setting}: expected NAME=NUMBER, for example p=0.3") from None
+        if not abs(numbers[name]) <= LARGEST:
+            raise ClearschedError(f"--setting {setting}: expected a number from {-LARGEST:g} to {LARGEST:g}")
     return GuardParams(heuristic=heuristic, settings=numbers, gauges=tuple(gauges or ()), margin=margin, clear=clear)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from clearsched.section import Section
+
+
+LARGEST = 1e6
+"""No parameter of a heuristic is larger, nor its negative."""
 
 
 class GuardParams(Section):
@@ -13,7 +19,7 @@ class GuardParams(Section):
     heuristic: str | None = Field(  # of the problem (params.composing)
         None, description="heuristic that takes over, as tuned; empty: none does"
     )
-    settings: dict[str, float] = Field(
+    settings: dict[str, Annotated[float, Field(ge=-LARGEST, le=LARGEST)]] = Field(
         {}, description="parameters of that heuristic, by name, for example {p: 0.3}; those not named are as tuned"
     )
     gauges: tuple[str, ...] = Field(

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from clearsched.section import Section
 
-
 LARGEST = 1e6
 """No parameter of a heuristic is larger, nor its negative."""
 

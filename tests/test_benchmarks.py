@@ -18,13 +18,17 @@ from matplotlib import rc_context
 
 from clearsched.files import write_json
 from clearsched.params import stage_values, write_stage
+from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, result_of, simulate, start
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
 from clearsched.schemas import COMPARISON, EDGE_CASES, SEEDS, write_table
+from clearsched.scorers.policy import ScoredPolicy
+from clearsched.scorers.scorer import read_scorer
 from clearsched.shipped import store as shipped
+from conformance.test_conformance import drawn
 from stages import stage_params
 from toys import micro_trace, stage, toy_trace
 
@@ -197,6 +201,27 @@ def test_edge_cases_are_measured_by_another_seed(tmp_path: Path) -> None:
     cases = [row["case"] for row in rows]
     assert cases[0] == "normal" and {"giant_job", "tiny_jobs", "unseen_jobs"} < set(cases)
     assert all(row["episodes"] == 2 and 0 < row["to_fair"] <= row["worst_to_fair"] for row in rows)
+
+
+def test_worse_forecasts_are_told_next_to_fifo(tmp_path: Path) -> None:
+    """Who reads no forecast comes to the same whatever it says; a guard that is always on is its heuristic."""
+    problem = find_problem("deferrable_jobs")
+    trace, workloads = drawn(problem, tmp_path)
+    names = [feature.name for feature in problem.choices[0].features]
+    waits = ScoredPolicy("waits", problem, {"start": read_scorer({"room_least": 1.0}, names, "x")}, none=True)
+    waits.write(tmp_path / "waits.json")
+    forecasts = script("forecasts")
+    instance = problem.open(trace, workloads)
+    asked = ["fifo", "edf", "threshold:-1.5,0.25", str(tmp_path / "waits.json")]
+    policies = forecasts.policies_of(asked, [-1.5], [1.0, 1.25], instance)
+    rows = {(row["policy"], row["times"]): row for row in forecasts.measure(policies, instance, (1.0, 4.0))}
+    assert len(rows) == 2 * 6
+    for name in ("fifo", "edf"):
+        assert rows[name, 1.0] == rows[name, 4.0] | {"times": 1.0}
+    assert rows["fifo", 4.0]["worst_to_fifo"] == 1.0 and rows["fifo", 4.0]["above"] == 0
+    guarded = "waits, threshold (-1.5) from 1 times on"
+    assert rows[guarded, 1.0] == rows["waits", 1.0] | {"policy": guarded}, "no guard takes over where it was measured"
+    assert rows[guarded, 4.0]["cost"] != rows["waits", 4.0]["cost"], "and it does where forecasts are worse"
 
 
 def test_a_flaw_is_measured_by_its_correction(tmp_path: Path) -> None:

@@ -149,7 +149,11 @@ class DeferrableJobs:
         """
         if not self._workloads.settings["forecast_error"]:
             return []
-        return [self._workloads.with_worse_forecast(episode, times) for times in WORSE for episode in episodes]
+        return [self.with_worse_forecast(episode, times) for times in WORSE for episode in episodes]
+
+    def with_worse_forecast(self, episode: Episode, times: float) -> Episode:
+        """The same episode with forecasts so many times as wrong: drawn by the same random numbers, and told so."""
+        return self._workloads.with_worse_forecast(episode, times)
 
     def redrawn(self, episodes: Sequence[Episode], count: int, seed: int) -> list[Episode]:
         """None: an episode's jobs belong to its own capacity."""

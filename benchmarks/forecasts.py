@@ -50,9 +50,8 @@ def policies_of(
         if not name.endswith(".json"):
             known, _, numbers = name.partition(":")
             given = [float(number) for number in numbers.split(",") if number]
-            found[name] = heuristic(
-                PROBLEM, known, dict(zip(PROBLEM.heuristics[known].parameters, given, strict=False))
-            )
+            named = zip(PROBLEM.heuristics[known].parameters, given, strict=bool(given))  # none: all at their defaults
+            found[name] = heuristic(PROBLEM, known, dict(named))
             continue
         alone = replace(load_policy(Path(name), PROBLEM), guard=None)
         found[alone.name] = alone

@@ -304,6 +304,8 @@ def test_a_problem_gives_the_common_sections_other_defaults(queue: str) -> None:
     [
         ({"teacher": {"improve": {"iteration": 3}}}, "teacher.improve.iteration: unknown key"),
         ({"teacher": {"improve": {"iterations": -3}}}, "teacher.improve.iterations: -3 is no default"),
+        ({"teacher": {"improve": 3}}, "teacher.improve: 3 is no default"),
+        ({"teacher": {"guard": {"settings": {"p": "x"}}}}, "teacher.guard.settings: {'p': 'x'} is no default"),
         ({"workload": {"servers": 3}}, "workload is no section that all problems have"),
     ],
 )

@@ -31,6 +31,7 @@ from clearsched.scorers.patches import read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.scorer import read_scorer
 from clearsched.search import safety
+from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import Verdict
 from clearsched.students import fitting, patching
 from clearsched.students.patch_changes import changes_of
@@ -382,6 +383,31 @@ def test_a_fit_lays_the_patches_of_params_on_its_student(files: dict[str, str], 
     assert laid.evidence["stress"]["heuristic"] == problem.baseline
     assert patching.laid_on(settings.model_copy(update={"patches": ()}), mine, instance) is mine
     assert np.isfinite(instance.simulate(laid.compiled, instance.split("test"))[0].scale_s)
+
+
+def test_patches_of_params_are_checked_with_the_guard_that_the_student_will_have(
+    files: dict[str, str], problem: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else who is safe by a guard alone could not be patched: it strays with patches and without them."""
+    mine = load_policy(files["student"])
+    instance = problem.open(Path(files["trace"]), Path(files["workloads"]))
+    entry = json.loads(Path(files["patches"]).read_text().removeprefix("patches: "))
+    given = {"guard": {"heuristic": problem.baseline, "settings": {}}, "patches": entry}
+    settings = params.parse({"problem": problem.name, "students": given}, "test", whole=False).students
+    asked: list[Any] = []
+
+    def judged(_: Any, policies: list[Any], *__: Any) -> list[Any]:
+        asked.extend(policies)
+        return [safety.Verdict(9.0 if policy.guard is None else 1.0, 3) for policy in policies]
+
+    monkeypatch.setattr(patching, "judge_whole", judged)
+    laid = patching.laid_on(settings, mine, instance)
+    bare = replace(mine, patches=laid.patches)
+    assert laid.guard == measured(settings.guard, bare, instance) and laid.guard is not None
+    assert [policy.guard for policy in asked] == [laid.guard] * 2 and not asked[1].patches
+    alone = settings.model_copy(update={"guard": settings.guard.model_copy(update={"heuristic": None})})
+    with pytest.raises(ClearschedError, match="without them it is not safe either"):
+        patching.laid_on(alone, mine, instance)
 
 
 def test_a_fit_whose_patches_are_refused_is_kept_without_them(

@@ -52,7 +52,7 @@ def with_defaults(base: type[S], values: Mapping[str, Any], where: str) -> type[
             raise ClearschedError(f"{where}.{name}: unknown key: known are {', '.join(base.model_fields)}")
         known = base.model_fields[name]
         inner: Any = known.annotation
-        if isinstance(inner, type) and issubclass(inner, Section):
+        if isinstance(value, Mapping) and isinstance(inner, type) and issubclass(inner, Section):
             fields[name] = with_defaults(inner, value, f"{where}.{name}")
             continue
         try:

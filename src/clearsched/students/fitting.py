@@ -95,7 +95,7 @@ def fit_one(
     student = picked(task, sizes, fit)
     student = replace(student, evidence={**student.evidence, "provenance": origin.result() | {"expert": name}})
     with kept_if_refused(out_dir / f"{kind}_unpatched", kind):
-        student = laid_on(params.students, student, instance)
+        student = laid_on(params.students, student, instance, tuned)
     student = guarded(params.students.guard, student, instance, tuned, partial(_tell, task))
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))

@@ -16,6 +16,7 @@ from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
+from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import Verdict, evidence, judge_whole
 from clearsched.students.patch_trial import Compared
 
@@ -122,15 +123,21 @@ def kept_if_refused(folder: Path, kind: str) -> Iterator[None]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def laid_on(settings: Any, policy: ScoredPolicy, instance: Instance) -> ScoredPolicy:
+def laid_on(settings: Any, policy: ScoredPolicy, instance: Instance, tuned: Path | None = None) -> ScoredPolicy:
     """The policy with the patches of the section `students` of params, checked; without any as it is.
+
+    Where the section asks for a guard it is checked with that, as it will schedule.
 
     Raises:
         ClearschedError: one is malformed.
         RefusedError: the policy strays with them.
     """
     patches = of_params(settings, policy.problem)
-    return checked(replace(policy, patches=patches), instance) if patches else policy
+    if not patches:
+        return policy
+    patched = replace(policy, patches=patches)
+    guard = measured(settings.guard, patched, instance, tuned, "students.guard")
+    return checked(replace(patched, guard=guard), instance)
 
 
 def of_params(settings: Any, problem: Problem) -> tuple[Patch, ...]:

@@ -19,8 +19,9 @@ streams that the safety check asks.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -74,13 +75,21 @@ def measure(
     instance = open_instance(folder / "traces" / "trace.parquet", folder / "traces" / "workloads.parquet")
     training, policies = instance.split("train"), with_guards(policies_of(names), guards, margins, instance, folder)
     rows: list[dict[str, Any]] = []
-    for kind in [like(training, fresh)] if fresh else kinds_of(training):
-        if only in kind.name:
-            episodes = instance.stressed_by(kind, training, seed)
-            episodes = corrected(episodes, correction) if correction else episodes
+    for name, made in kinds_in(instance, training, seed, fresh).items():
+        if only in name:
+            episodes = corrected(made(), correction) if correction else made()
             episodes = [replace(each, estimates=Estimates(error)) for each in episodes] if error != 1 else episodes
-            rows += [{"stress": kind.name} | row for row in rows_of(policies, instance, episodes)]
+            rows += [{"stress": name} | row for row in rows_of(policies, instance, episodes)]
     return rows
+
+
+def kinds_in(instance: Any, training: Sequence[Any], seed: int, fresh: int) -> dict[str, Callable[[], list[Any]]]:
+    """What makes the episodes of each kind, by its name; the edge cases that the scenario has in its check last."""
+    kinds = [like(training, fresh)] if fresh else kinds_of(training)
+    cases = () if fresh else instance.safety_cases
+    return {kind.name: partial(instance.stressed_by, kind, training, seed) for kind in kinds} | {
+        name: partial(instance.in_case, name, training, seed) for name in cases
+    }
 
 
 def main() -> None:

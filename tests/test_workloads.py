@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
+from clearsched.edge_cases.cases import params_of
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_bytes, digest_file
 from clearsched.params import Params, parse
@@ -547,6 +548,59 @@ def test_what_a_policy_may_take_is_what_a_file_tells(trace_path: Path) -> None:
     write_table(trace_path.with_name("workloads.parquet"), drawn.table, WORKLOADS, drawn.settings | {"safety_bound": 0})
     with pytest.raises(ClearschedError, match="safety_bound"):
         load_inputs(trace_path, trace_path.with_name("workloads.parquet"))
+
+
+def test_edge_cases_that_a_scenario_names_are_in_its_safety_check(trace_path: Path) -> None:
+    """After the giants: streams like those of training in which all is as the edge case itself makes it."""
+    names = ("estimates_missing", "estimates_off", "executors_lost", "stragglers")  # in the order of the file
+    path = trace_path.with_name("workloads.parquet")
+    told = {}
+    for cases in ((), names):
+        drawn = draw(trace_path, safety_cases=cases)
+        assert list(drawn.settings.get("safety_cases", ())) == list(cases)
+        instance = DagJobsInstance(*load_inputs(trace_path, path))
+        told[cases] = instance.stressed(instance.split("train"))
+    usual, named = told.values()
+    giants = sum(map(instance.is_hard, usual))
+    added = named[giants : giants + len(names) * stress.CASES]
+    assert [one.seed for one in usual] == [one.seed for one in (*named[:giants], *named[giants + len(added) :])]
+    training = instance.split("train")
+    like = instance.redrawn(training, stress.CASES, 0)
+    for number, name in enumerate(names):
+        own = added[number * stress.CASES : (number + 1) * stress.CASES]
+        assert [one.seed for one in own] == [one.seed for one in like]
+        changed = params_of(params(1), name)
+        assert changed is not None
+        itself = build(changed, trace_path, trace_path.with_name("case.parquet")).split("train")[0]
+        assert {one.semantics for one in own} == {itself.semantics}
+        assert {one.estimates for one in own} == {itself.estimates}
+        assert (itself.semantics, itself.estimates) != (training[0].semantics, training[0].estimates)
+    assert heuristic("fair").run(instance, added[stress.CASES : stress.CASES + 1])[0].measures["jct_s"] > 0
+
+
+@pytest.mark.parametrize(
+    ("workload", "message"),
+    [
+        ({"safety_cases": ["stragglers", "stragglers"]}, "safety_cases names one twice"),
+        ({"safety_cases": ["executors_lost"], "arrivals": "batch"}, "safety_cases: executors_lost"),
+        ({"safety_cases": ["executors_lost"], "executors": 1}, "safety_cases: executors_lost: this scenario cannot"),
+        ({"safety_cases": ["giant_job"]}, "safety_cases"),
+    ],
+)
+def test_an_edge_case_that_a_safety_check_cannot_have(trace_path: Path, workload: dict[str, Any], message: str) -> None:
+    with pytest.raises(ClearschedError, match=message):
+        draw(trace_path, **workload)
+
+
+@pytest.mark.parametrize("part", ["semantics", "estimates"])
+def test_a_damaged_edge_case_of_a_file_is_one_line(trace_path: Path, part: str) -> None:
+    drawn, path = draw(trace_path, safety_cases=("stragglers",)), trace_path.with_name("workloads.parquet")
+    for wrong in ({"straggler_probability": 2.0, "error": 0.0}, {"unknown": 1}):
+        case = drawn.settings["safety_cases"]["stragglers"] | {part: wrong}
+        write_table(path, drawn.table, WORKLOADS, drawn.settings | {"safety_cases": {"stragglers": case}})
+        with pytest.raises(ClearschedError, match="safety_cases: stragglers") as caught:
+            load_inputs(trace_path, path)
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("gap_ms", [0, 5000])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs import details
 from clearsched.problems.dag_jobs.bounds import bounds
 from clearsched.problems.dag_jobs.edge_cases import GIANT_TASKS
+from clearsched.problems.dag_jobs.simulator.estimates import Estimates
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.loop import Compiled
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
@@ -123,9 +126,25 @@ class DagJobsInstance:
         return [param for name, param in RULES.items() if told.get(name)]
 
     def stressed(self, episodes: Sequence[Workload]) -> list[Workload]:
-        """Giants, swarms, long streams, overload and a backlog to clear; batches that come together."""
-        kinds = stress.kinds_of(episodes, self.stress_share)
-        return [made for kind in kinds for made in self.stressed_by(kind, episodes)]
+        """Giants, swarms, long streams, overload and a backlog to clear; batches that come together.
+
+        Before the streams, but for those with a giant, edge cases that the workloads name.
+        """
+        first, *others = ([*self.stressed_by(kind, episodes)] for kind in stress.kinds_of(episodes, self.stress_share))
+        cases = (self.in_case(name, episodes) for name in self.safety_cases)
+        return [*first, *chain(*cases), *chain(*others)]
+
+    @property
+    def safety_cases(self) -> Sequence[str]:
+        """Edge cases that the safety check has besides; none where episodes come from elsewhere."""
+        return () if self.drawn is None else tuple(self._settings.get("safety_cases", ()))
+
+    def in_case(self, name: str, episodes: Sequence[Workload], seed: int = 0) -> list[Workload]:
+        """Episodes of training jobs in an edge case of the workloads' `safety_cases`."""
+        told = self._settings["safety_cases"][name]
+        semantics, wrong = replace(episodes[0].semantics, **told["semantics"]), Estimates(**told["estimates"])
+        drawn = self.redrawn(episodes, math.ceil(self.stress_share * stress.CASES), seed)
+        return [replace(each, semantics=semantics, estimates=wrong) for each in drawn]
 
     def redrawn(self, episodes: Sequence[Workload], count: int, seed: int) -> list[Workload]:
         """Streams, or batches, with as many jobs as the first one has."""

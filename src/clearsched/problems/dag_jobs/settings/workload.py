@@ -10,6 +10,9 @@ from clearsched.section import Section
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
+SafetyCase = Literal["stragglers", "executors_lost", "estimates_off", "estimates_missing"]
+"""Edge cases that change what becomes of jobs, and not which jobs come, or when."""
+
 
 class EpisodesParams(Section):
     """How many episodes each split holds; the splits share no random numbers."""
@@ -240,6 +243,11 @@ class WorkloadParams(Section):
         description="so many times what fair takes a policy may take on any episode of the safety check that has no "
         "giant, to be chosen: a margin for jobs that nothing was made from; null: 1.2",
     )
+    safety_cases: tuple[SafetyCase, ...] = Field(
+        (),
+        description="edge cases of which the safety check has streams, or batches, of training jobs besides: whoever "
+        "is chosen is near to fair there too",
+    )
     corrections: CorrectionsParams = CorrectionsParams()
     faults: FaultsParams = FaultsParams()
     estimates: EstimatesParams = EstimatesParams()
@@ -259,6 +267,10 @@ class WorkloadParams(Section):
             raise ValueError(f"mixed_rates must be 1 to 1 where arrivals are {self.arrivals}: they have no rate to mix")
         if self.outage.share and self.arrivals == "batch":
             raise ValueError("outage.share must be 0 where arrivals are batch: there is no time between them")
+        if len(set(self.safety_cases)) < len(self.safety_cases):
+            raise ValueError(f"safety_cases names one twice: {', '.join(self.safety_cases)}")
+        if "executors_lost" in self.safety_cases and self.arrivals == "batch":
+            raise ValueError("safety_cases: executors_lost: there is no time between arrivals where they are batch")
         last = self.surge.after_job + self.surge.jobs
         if self.surge.jobs and last > self.jobs:
             raise ValueError(f"surge ends with job {last}: jobs must be {last} or more, it is {self.jobs}")

@@ -32,6 +32,14 @@ class Giant(BaseModel):
     tasks: float = Field(ge=1, le=1e9)
 
 
+class SafetyCase(BaseModel):
+    """What an edge case that the safety check has besides changes of an episode."""
+
+    model_config = ConfigDict(strict=True)
+    semantics: dict[str, Any]
+    estimates: dict[str, Any]
+
+
 class Facts(BaseModel):
     """The settings that a run needs; a file may tell more."""
 
@@ -48,6 +56,7 @@ class Facts(BaseModel):
     mean_interarrival_ms: Interarrival = 0.0
     interarrivals_ms: dict[str, list[Interarrival]] = {}
     outages: dict[str, dict[str, Any]] = {}
+    safety_cases: dict[str, SafetyCase] = {}
     stress: float = Field(1.0, gt=0, le=1)
     safety_bound: float | None = Field(None, gt=1, le=1.2)
 
@@ -67,6 +76,9 @@ def check_facts(settings: dict[str, Any], where: Path) -> None:
         ("estimates", facts.estimates, Estimates),
         *((f"outages: {split[:40]}", facts.semantics | own, Semantics) for split, own in facts.outages.items()),
     ]
+    for name, case in facts.safety_cases.items():
+        where_told = f"safety_cases: {name[:40]}"
+        parts += [(where_told, facts.semantics | case.semantics, Semantics), (where_told, case.estimates, Estimates)]
     for name, told, kind in parts:
         strange = sorted(set(told) - {each.name for each in fields(kind)})
         if strange:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file
+from clearsched.problems.dag_jobs.edge_cases import EDGE_CASES
 from clearsched.problems.dag_jobs.schemas import WORKLOADS
 from clearsched.problems.dag_jobs.simulator.estimates import Estimates
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
@@ -19,6 +20,7 @@ from clearsched.problems.dag_jobs.workloads.crowds import with_surge, with_swarm
 from clearsched.problems.dag_jobs.workloads.files import SPLITS, Workloads
 from clearsched.problems.dag_jobs.workloads.pools import Draw, Pool, pools
 from clearsched.problems.dag_jobs.workloads.survey import Load, Survey, survey
+from clearsched.registry import load
 from clearsched.schemas import write_table
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         settings["stress"] = options.stress
     if options.safety_bound is not None:
         settings["safety_bound"] = options.safety_bound
+    cases = safety_cases(params, known, plans["train"][1]["mean_interarrival_ms"])
+    if cases:
+        settings["safety_cases"] = cases
     if options.giant.tasks > 1:
         # The jobs of a swarm stand before it, where they come before it.
         before = options.swarm.jobs if options.swarm.after_job <= options.giant.after_job else 0
@@ -84,6 +89,8 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
 def needs_load(options: WorkloadParams) -> bool:
     """Whether the executor time of all jobs must be known, which takes a look at every stage."""
     if options.arrivals == "replay" or options.swarm.jobs or options.surge.jobs or options.estimates.missing:
+        return True
+    if "estimates_missing" in options.safety_cases:
         return True
     return options.arrivals != "batch" and options.mean_interarrival_s is None
 
@@ -128,6 +135,28 @@ def estimates(options: WorkloadParams, known: Survey) -> Estimates:
     """How wrong the durations are that policies see."""
     wrong = options.estimates
     return Estimates(wrong.error, wrong.missing, known.mean_task_ms) if wrong.missing else Estimates(wrong.error)
+
+
+def safety_cases(params: Params, known: Survey, gap_ms: float) -> dict[str, dict[str, Any]]:
+    """What the edge cases that the safety check has besides change of an episode, by name: semantics, and estimates.
+
+    Raises:
+        ClearschedError: the scenario cannot have one of them.
+    """
+    options, found = params.workload, {}
+    usual = asdict(semantics(params, gap_ms))
+    for name in options.safety_cases:
+        changes = load(EDGE_CASES[name].changes)(params)
+        if changes is None:
+            raise ClearschedError(f"workload.safety_cases: {name}: this scenario cannot have it; leave it out")
+        parts = {part: getattr(options, part).model_copy(update=new) for part, new in changes["workload"].items()}
+        own = params.model_copy(update={"workload": options.model_copy(update=parts)})
+        told = asdict(semantics(own, gap_ms))
+        found[name] = {
+            "semantics": {key: value for key, value in told.items() if value != usual[key]},
+            "estimates": asdict(estimates(own.workload, known)),
+        }
+    return found
 
 
 def draw_episodes(params: Params, draws: dict[str, Draw]) -> pa.Table:

@@ -68,6 +68,10 @@ GIANT = Stress("40 jobs, a giant among them", 40, 1.0, 0, 200, giant=True)
 """Before the streams. A policy that lets a job keep its executors may let a giant keep all of them."""
 
 
+CASES = 100
+"""Streams, or batches, of each edge case that a scenario has in its safety check besides."""
+
+
 def kinds_of(episodes: Sequence[Workload], share: float = 1.0) -> tuple[Stress, ...]:
     """The kinds of stress for episodes like these; with a share of the episodes of each, and of their jobs."""
     kinds: tuple[Stress, ...] = BATCHES

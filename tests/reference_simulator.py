@@ -387,7 +387,8 @@ class ReferenceSimulator:
                 stage.job.opened.append(stage)
             self.ended = []
             due = self.work_conserving and kind not in ("job arrives", "executor recovers")
-            if (due or (self.offer_at_completion and len(self.active) < active)) and self.candidates():
+            due |= self.offer_at_completion and (len(self.active) < active or kind == "executor fails")
+            if due and self.candidates():
                 self.offer_global_pool()
             if self.offer_parked and not goes_on:
                 self.offer_pools_of_jobs(asked)

@@ -29,7 +29,7 @@ class CorrectionsParams(Section):
         False, description="offer idle executors after every event, not only when a job arrives"
     )
     offer_at_completion: bool = Field(
-        False, description="offer idle executors when a job is complete too, not only when one arrives"
+        False, description="offer idle executors when a job is complete or an executor fails too, not only at arrivals"
     )
     right_interpolation: bool = Field(
         False, description="between two measured numbers of executors, draw from the nearer one more often, not less"

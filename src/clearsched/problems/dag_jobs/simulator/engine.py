@@ -391,6 +391,7 @@ def executor_fails(state: State, s: int) -> None:
     withdraw_promise(state, s)
     job[j, st.ATTACHED] -= 1
     job[j, st.GRANTED] = max(job[j, st.GRANTED] - 1, 0)
+    scalar[st.OFFER_DUE] |= scalar[st.OFFER_AT_COMPLETION]  # the task must start again, and its executor is gone
     recovery_ms = scalar[st.TIME_MS] + scalar[st.RECOVERY_MS]
     if in_outage(scalar):
         recovery_ms = max(recovery_ms, scalar[st.OUTAGE_UNTIL_MS])

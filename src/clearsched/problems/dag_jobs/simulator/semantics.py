@@ -25,7 +25,8 @@ class Semantics:
         outage_from_ms, outage_until_ms: when it begins, and when those that were lost come back.
         idling: a learned policy may answer `none` and leave executors idle (§5); heuristics always may.
         help_first: who is left idle by a learned policy first starts a task of a ready stage of its job (§5).
-        offer_at_completion: offer the global pool when a job is complete too, not only when one arrives.
+        offer_at_completion: offer the global pool when a job is complete or an executor fails too, not only when a job
+            arrives.
         spark_offers: as Spark offers executors: each when it is idle, to stages whose parents are known to be complete.
 
     Raises:

@@ -99,7 +99,7 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     JOB_TIME_MS,  # integral of the number of jobs in the system, up to COUNTED_TO_MS
     COUNTED_TO_MS,
     WORK_CONSERVING,  # 1: the global pool is offered after every event (§10)
-    OFFER_AT_COMPLETION,  # 1: it is offered after an event with which a job is complete (§10)
+    OFFER_AT_COMPLETION,  # 1: it is offered after an event with which a job is complete, or loses an executor (§10)
     OFFER_DUE,  # 1: by one of these rules it is to be offered, and has not been since the last event
     SPARK_FIFO,  # 1: FIFO's jobs keep what they were granted (§10)
     HOLDS_JOBS,  # 1: and FIFO is the policy

@@ -550,8 +550,9 @@ def test_a_recovery_offers_the_whole_pool(simulator: str) -> None:
         (10_000, [[280, [0, None], 1, None, 1, 1], [10_130, NOWHERE, 2, None, 2, 2]]),
     ],
 )
-def test_a_failure_offers_the_pool_if_nobody_may_be_idle(simulator: str, recovery_ms: int, last: list) -> None:
-    rules = {"work_conserving": True, "recovery_ms": recovery_ms, **FAILING}
+@pytest.mark.parametrize("rule", ["work_conserving", "offer_at_completion"])
+def test_a_failure_offers_the_pool_by_two_rules(simulator: str, rule: str, recovery_ms: int, last: list) -> None:
+    rules = {rule: True, "recovery_ms": recovery_ms, **FAILING}
     course = run(simulator, toy_trace(ONE_TASK), toy_workload([0], 2, seed=1942, **rules))
     assert course.decisions == [
         [0, NOWHERE, 2, [0, 0], 1, 1],

@@ -79,9 +79,10 @@ class Guard:
         return f"when {when}, {self.named(problem)} schedules until {until}."
 
     def named(self, problem: Problem) -> str:
-        """The heuristic as tables call it, with its parameters."""
+        """The heuristic as tables call it, with its parameters: these may be tuned, or named by who asked for it."""
         shown = ", ".join(f"{name}={value:g}" for name, value in self.settings.items())
-        return problem.heuristics[self.heuristic].label + (f" ({shown})" if shown else "")
+        label = problem.heuristics[self.heuristic].label.removeprefix("tuned ")
+        return label + (f" ({shown})" if shown else "")
 
 
 def read_guard(value: Any, problem: Problem, where: str) -> Guard:

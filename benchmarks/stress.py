@@ -9,7 +9,8 @@ settings. Jobs are drawn with replacement from the training episodes, by another
 relative to fair's, mean and worst episode, how many are above 1.2 times fair, the time until a backlog is cleared next
 to fair's (worst; 0: there is none), and the longest stall: executors that wait beside a ready stage. `--only giant`:
 the kinds with that in their name; `--fresh 2000`: in place of them so many streams like the scenario's own, for how
-often somebody is far from fair where nothing is out of the ordinary; `--correction back_up_parked`: with a rule of the
+often somebody is far from fair where nothing is out of the ordinary, and as many of each edge case that the scenario
+has in its check; `--correction back_up_parked`: with a rule of the
 game corrected; `--estimates 2`: policies see durations that are off by that factor. `--guard local_srpt`: each policy
 of a file once more with a guard (docs/guards.md) in place of its own: that heuristic schedules, as tuned, where a job
 is larger than any of training, `--margin 1 3`: than so many times that; `none`: nobody else does. Seed 0 gives the
@@ -32,7 +33,7 @@ from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.simulator.estimates import Estimates
-from clearsched.problems.dag_jobs.workloads.stress import kinds_of, like
+from clearsched.problems.dag_jobs.workloads.stress import CASES, kinds_of, like
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.settings import GuardParams
 from clearsched.search.guard_bounds import measured
@@ -86,9 +87,8 @@ def measure(
 def kinds_in(instance: Any, training: Sequence[Any], seed: int, fresh: int) -> dict[str, Callable[[], list[Any]]]:
     """What makes the episodes of each kind, by its name; the edge cases that the scenario has in its check last."""
     kinds = [like(training, fresh)] if fresh else kinds_of(training)
-    cases = () if fresh else instance.safety_cases
     return {kind.name: partial(instance.stressed_by, kind, training, seed) for kind in kinds} | {
-        name: partial(instance.in_case, name, training, seed) for name in cases
+        name: partial(instance.in_case, name, training, seed, fresh or CASES) for name in instance.safety_cases
     }
 
 

@@ -550,13 +550,14 @@ def test_what_a_policy_may_take_is_what_a_file_tells(trace_path: Path) -> None:
         load_inputs(trace_path, trace_path.with_name("workloads.parquet"))
 
 
-def test_edge_cases_that_a_scenario_names_are_in_its_safety_check(trace_path: Path) -> None:
+@pytest.mark.parametrize("jobs", [5, 40])  # of 40 an outage lasts as long as `workload.outage` says by default
+def test_edge_cases_that_a_scenario_names_are_in_its_safety_check(trace_path: Path, jobs: int) -> None:
     """After the giants: streams like those of training in which all is as the edge case itself makes it."""
     names = ("estimates_missing", "estimates_off", "executors_lost", "stragglers")  # in the order of the file
     path = trace_path.with_name("workloads.parquet")
     told = {}
     for cases in ((), names):
-        drawn = draw(trace_path, safety_cases=cases)
+        drawn = draw(trace_path, safety_cases=cases, jobs=jobs)
         assert list(drawn.settings.get("safety_cases", ())) == list(cases)
         instance = DagJobsInstance(*load_inputs(trace_path, path))
         told[cases] = instance.stressed(instance.split("train"))
@@ -569,13 +570,16 @@ def test_edge_cases_that_a_scenario_names_are_in_its_safety_check(trace_path: Pa
     for number, name in enumerate(names):
         own = added[number * stress.CASES : (number + 1) * stress.CASES]
         assert [one.seed for one in own] == [one.seed for one in like]
-        changed = params_of(params(1), name)
+        changed = params_of(params(1, jobs=jobs), name)
         assert changed is not None
         itself = build(changed, trace_path, trace_path.with_name("case.parquet")).split("train")[0]
         assert {one.semantics for one in own} == {itself.semantics}
         assert {one.estimates for one in own} == {itself.estimates}
         assert (itself.semantics, itself.estimates) != (training[0].semantics, training[0].estimates)
-    assert heuristic("fair").run(instance, added[stress.CASES : stress.CASES + 1])[0].measures["jct_s"] > 0
+    fair = heuristic("fair")
+    lost = added[2 * stress.CASES : 3 * stress.CASES]
+    slower, plain = (sum(run.measures["jct_s"] for run in fair.run(instance, each)) for each in (lost, like))
+    assert slower > plain, "fewer executors"
 
 
 @pytest.mark.parametrize(

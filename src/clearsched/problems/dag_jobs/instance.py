@@ -139,11 +139,13 @@ class DagJobsInstance:
         """Edge cases that the safety check has besides; none where episodes come from elsewhere."""
         return () if self.drawn is None else tuple(self._settings.get("safety_cases", ()))
 
-    def in_case(self, name: str, episodes: Sequence[Workload], seed: int = 0) -> list[Workload]:
-        """Episodes of training jobs in an edge case of the workloads' `safety_cases`."""
+    def in_case(
+        self, name: str, episodes: Sequence[Workload], seed: int = 0, count: int = stress.CASES
+    ) -> list[Workload]:
+        """Episodes of training jobs in an edge case of the workloads' `safety_cases`: so many, by the share of all."""
         told = self._settings["safety_cases"][name]
         semantics, wrong = replace(episodes[0].semantics, **told["semantics"]), Estimates(**told["estimates"])
-        drawn = self.redrawn(episodes, math.ceil(self.stress_share * stress.CASES), seed)
+        drawn = self.redrawn(episodes, math.ceil(self.stress_share * count), seed)
         return [replace(each, semantics=semantics, estimates=wrong) for each in drawn]
 
     def redrawn(self, episodes: Sequence[Workload], count: int, seed: int) -> list[Workload]:

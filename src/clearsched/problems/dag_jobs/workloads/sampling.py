@@ -144,16 +144,16 @@ def safety_cases(params: Params, known: Survey, gap_ms: float) -> dict[str, dict
         ClearschedError: the scenario cannot have one of them.
     """
     options, found = params.workload, {}
-    usual = asdict(semantics(params, gap_ms))
+    usual = _told(semantics(params, gap_ms))  # what the file tells: when an outage is, only where there is one
     for name in options.safety_cases:
         changes = load(EDGE_CASES[name].changes)(params)
         if changes is None:
             raise ClearschedError(f"workload.safety_cases: {name}: this scenario cannot have it; leave it out")
         parts = {part: getattr(options, part).model_copy(update=new) for part, new in changes["workload"].items()}
         own = params.model_copy(update={"workload": options.model_copy(update=parts)})
-        told = asdict(semantics(own, gap_ms))
+        told = _told(semantics(own, gap_ms))
         found[name] = {
-            "semantics": {key: value for key, value in told.items() if value != usual[key]},
+            "semantics": {key: value for key, value in told.items() if value != usual.get(key)},
             "estimates": asdict(estimates(own.workload, known)),
         }
     return found

@@ -91,10 +91,10 @@ RESERVE = (
     Number("log_large", 0.25, 0.5, -3.0, 4.0),  # work left from which a job is large, next to the sample's mean
     Number("part", 0.95, 0.05, 0.5, 1.0, 0.05),  # share of the cluster that a large job may hold if all is idle
     Number("power", 1.5, 0.5, 0.0, 3.0, 0.25),  # by which it falls with the executors that are to be decided on
-    Number("idle", 0.2, 0.1, 0.02, 1.0, 0.02),  # share of the executors that are to be decided on: so many idle in vain
-    Number("again", 0.9, 0.05, 0.5, 1.0, 0.05),  # share of an equal part that a large job may hold of these after all
+    Number("idle", 0.2, 0.1, 0.02, 1.0, 0.02),  # from such a share of the cluster to be decided on, it is no reserve
+    Number("again", 0.9, 0.05, 0.5, 1.0, 0.05),  # what a large job may hold then, next to an equal part of the cluster
 )
-"""What a large job leaves to others; and what it takes where that lies idle, as after an outage, or jobs that left."""
+"""What a large job leaves to others, and what it takes again where more than that would be idle."""
 
 LARGE = "job_work_left_s"
 """By what a job is large. By its stage's tasks, or their length, was tried and is worse (docs/alibaba.md)."""

@@ -33,7 +33,7 @@ class Giant(BaseModel):
 
 
 class SafetyCase(BaseModel):
-    """What an edge case that the safety check has besides changes of an episode."""
+    """An edge case that the safety check has besides: what it changes of an episode's semantics, and its estimates."""
 
     model_config = ConfigDict(strict=True)
     semantics: dict[str, Any]

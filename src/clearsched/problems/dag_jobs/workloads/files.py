@@ -37,7 +37,8 @@ class Workloads:
             objective; where the splits draw from different jobs or arrivals are not poisson, also `arrivals` and
             `splits`, which has the load and the mean time between arrivals of each split; where policies see wrong
             durations `estimates`, where a job of each episode is a giant `giant`, its place and its factor, and where
-            the outage of a split is at another time than that of `semantics`, `outages`, by split; with mixed rates
+            the outage of a split is at another time than that of `semantics`, `outages`, by split; where edge cases are
+            in the safety check `safety_cases`, what each changes of the semantics, and its estimates; with mixed rates
             `interarrivals_ms`, the mean time between arrivals that each episode was drawn with, by split.
         path: of their file, for errors; None where they come from none.
     """

@@ -624,53 +624,24 @@ def test_a_large_job_leaves_a_part_of_the_executors_to_decide_on() -> None:
     """Each step but the last is there twice: with one cap more for large jobs, and as it is for the others."""
     program = Reserve(one_row(True))
     values = [number.start for number in program.numbers]
-    values[-5:] = np.log(3.0), 0.9, 2.0, 0.4, 0.8
-    plain = StayAndMove(one_row(True)).scorers(np.array(values[:-5]))
+    values[-3:] = np.log(3.0), 0.9, 2.0
+    plain = StayAndMove(one_row(True)).scorers(np.array(values[:-3]))
     found = program.scorers(np.array(values))
     reserve = {"times": 0.009, "executors_to_decide": 2.0}  # 0.9 of 10 executors if all are idle, a quarter for half
     stays, large = plain["stage"]["steps"][0], "job_work_left_s >= 6"  # three times the typical job's 2 s
-    again = {
-        "if": f"{large} and executors_to_decide >= 4",  # 0.4 of 10 executors
-        "of": "job_executor_share",
-        "below": [{"times": 0.8, "jobs_in_system": -1}],
-    }
-    *others, remains, _ = found["stage"]["steps"]
-    assert remains == plain["stage"]["steps"][-2] | {"if": "job_is_source >= 1 and job_work_left_s < 6"}
-    assert {name: others[-2][name] for name in again} == again
-    assert others[-3]["then"] > others[-2]["then"] > others[-1]["then"], "after the small ones, before who remains"
-    assert len(found["stage"]["steps"]) == 2 * len(plain["stage"]["steps"])
+    assert len(found["stage"]["steps"]) == 2 * len(plain["stage"]["steps"]) - 1
     assert found["stage"]["steps"][0] == stays | {
         "if": f"job_is_source >= 1 and {large}",
         "below": [*stays["below"], reserve],
     }
     assert found["stage"]["steps"][1] == stays | {"if": "job_is_source >= 1 and job_work_left_s < 6"}
     assert found["stage"]["steps"][-1] == plain["stage"]["steps"][-1], "who idles leaves nothing to others"
-    assert found["limit"]["steps"][-3:] == [
+    assert found["limit"]["steps"][-2:] == [
         {"if": large, "of": "job_executor_share", "below": [reserve]},
-        again,
         plain["limit"]["steps"][-1],
     ]
-    values[-3] = 0.0
-    assert program.scorers(np.array(values))["limit"]["steps"][-3]["below"] == [{"times": 0.9}]
-
-
-def test_executors_that_come_back_are_not_left_idle_beside_a_large_job() -> None:
-    """What it leaves to smaller ones is less than it holds already: without taking an equal part again it stays so."""
-    drawn = Workloads(pa.table({}), {"num_executors": 8, "semantics": {}, "objective": "jct_s"})
-    instance = DagJobsInstance(compile_profiles(toy_trace([[stage(800)], [stage(1)]])), drawn)
-    outage = {"outage_executors": 4, "outage_from_ms": 5, "outage_until_ms": 400, "recovery_ms": 1}
-    episode = toy_workload([0, 900], 8, profile=[0, 1], moving_delay_ms=1, offer_at_completion=True, **outage)
-    caps = {"log_k": 3.0, "log_m": 3.0, "log_c": -2.8, "ready": 0.0, "log_large": -4.0, "part": 0.9, "power": 1.5}
-
-    def end_s(**given: float) -> float:
-        program = Reserve(one_row(True, 8))
-        values = {number.name: number.start for number in program.numbers} | caps | given
-        policy = searching.policy_of("found", DAG_JOBS, True, False, program, np.array(list(values.values())))
-        return float(policy.run(instance, [episode])[0].jct_s[0])
-
-    never, again = end_s(idle=1.0), end_s(idle=0.25, again=0.75)
-    assert again < 0.8 * never
-    assert heuristic("fair").run(instance, [episode])[0].jct_s[0] < again, "two of them are left to others"
+    values[-1] = 0.0
+    assert program.scorers(np.array(values))["limit"]["steps"][-2]["below"] == [{"times": 0.9}]
 
 
 def test_with_a_reserve_small_jobs_do_not_wait_for_the_stage_of_a_large_one() -> None:
@@ -687,7 +658,7 @@ def test_with_a_reserve_small_jobs_do_not_wait_for_the_stage_of_a_large_one() ->
         return policy.run(instance, [episode])[0]
 
     none = result(StayAndMove(one_row(True, 4)))
-    some = result(Reserve(one_row(True, 4)), log_large=-1.0, part=0.7, power=1.0, idle=1.0)
+    some = result(Reserve(one_row(True, 4)), log_large=-1.0, part=0.7, power=1.0)
     assert none.jct_s[1:].min() > 0.3, "they wait for its last task to begin"
     assert (some.jct_s[1:] == 0.051).all(), "a move and a task"
     assert none.jct_s[0] < some.jct_s[0] < none.jct_s[0] * 4 / 3, "at the end, no longer large, it takes all"

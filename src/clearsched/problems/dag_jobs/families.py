@@ -42,7 +42,7 @@ POWER = 0.2
 """From one of them to the next. What lies between is a product of two of them."""
 
 HELD = "job_executor_share"
-NEEDS, STAYS, MOVES, AGAIN, REMAINS, LAST = 4000.0, 3000.0, 2000.0, 1500.0, 1000.0, 500.0
+NEEDS, STAYS, MOVES, REMAINS, LAST = 4000.0, 3000.0, 2000.0, 1000.0, 500.0
 """Values of the steps: so far apart that orders within a step cannot lift a job out of it."""
 
 FREE = 0.1
@@ -91,10 +91,8 @@ RESERVE = (
     Number("log_large", 0.25, 0.5, -3.0, 4.0),  # work left from which a job is large, next to the sample's mean
     Number("part", 0.95, 0.05, 0.5, 1.0, 0.05),  # share of the cluster that a large job may hold if all is idle
     Number("power", 1.5, 0.5, 0.0, 3.0, 0.25),  # by which it falls with the executors that are to be decided on
-    Number("idle", 0.2, 0.1, 0.02, 1.0, 0.02),  # from such a share of the cluster to be decided on, it is no reserve
-    Number("again", 0.9, 0.05, 0.5, 1.0, 0.05),  # what a large job may hold then, next to an equal part of the cluster
 )
-"""What a large job leaves to others, and what it takes again where more than that would be idle."""
+"""What a large job leaves to others."""
 
 LARGE = "job_work_left_s"
 """By what a job is large. By its stage's tasks, or their length, was tried and is worse (docs/alibaba.md)."""
@@ -225,11 +223,7 @@ class SmallestFirst(StayAndMove):
 
 
 class Reserve(StayAndMove):
-    """Stay and move, where a large job leaves a part of the executors that are to be decided on to smaller ones.
-
-    Where many are, since jobs have left or executors have come back, it may hold an equal part of the cluster after
-    all: what it leaves is less than it holds already, so that the rest would be idle for as long as it lasts.
-    """
+    """Stay and move, where a large job leaves a part of the executors that are to be decided on to smaller ones."""
 
     begin, further = RESERVED, RESERVE
 
@@ -239,25 +233,17 @@ class Reserve(StayAndMove):
         self._mean_work_s = max(float(ground.rows[:, column].mean(dtype=np.float64)), 1.0)
 
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
-        """Each step but the last twice: with one cap more for large jobs, and as it is for others; one step more."""
+        """Each step but the last twice: with one cap more for large jobs, and as it is for the others."""
         found, told = super().scorers(values), self._told(values)
         large = rounded(float(np.exp(told["log_large"])) * self._mean_work_s)
         power = round(told["power"], 2)
         part = rounded(round(told["part"], 2) / self.executors**power)
         reserve = {"times": part} | ({"executors_to_decide": power} if power else {})
-        is_large, equal = f"{LARGE} >= {large:g}", {"times": round(told["again"], 2), "jobs_in_system": -1}
-        idle = max(round(told["idle"] * self.executors), 1)
-        capped = {"if": is_large, "of": HELD, "below": [reserve]}
-        level = {"if": f"{is_large} and executors_to_decide >= {idle}", "of": HELD, "below": [equal]}
-        rank = {**level, "then": AGAIN, "plus": {"job_work_rank": -1.0, **STAGES}}
-        stage, limit = found["stage"]["steps"], found["limit"]["steps"]
-        steps = [each for step in stage[:-1] for each in _twice(step, large, reserve)]
-        place = next((place for place, step in enumerate(steps) if step["then"] < AGAIN), len(steps))
-        limits = [each for step in limit[:-1] for each in _twice(step, large, reserve)]
-        return {
-            "stage": {"steps": [*steps[:place], rank, *steps[place:], stage[-1]]},
-            "limit": {"steps": [*limits, capped, level, limit[-1]]},
-        }
+        *rank, last = found["stage"]["steps"]
+        *level, whole = found["limit"]["steps"]
+        rank, level = ([each for step in steps for each in _twice(step, large, reserve)] for steps in (rank, level))
+        capped = {"if": f"{LARGE} >= {large:g}", "of": HELD, "below": [reserve]}
+        return {"stage": {"steps": [*rank, last]}, "limit": {"steps": [*level, capped, whole]}}
 
 
 def _twice(step: Mapping[str, Any], large: float, reserve: Mapping[str, float]) -> tuple[dict[str, Any], ...]:

@@ -507,6 +507,7 @@ def results(files: dict[str, Path], tmp_path: Path) -> Path:
         "end": 1.6,
         "hard": 1.8,
         "share": 0.02,
+        "cases": ["stragglers", "executors_lost"],
     }
     known = replace(policy(LIST), name="rule_list", evidence={"provenance": origin, "stress": stress, "most": 4})
     known.write(folder / "students" / "rule_list.json")
@@ -538,6 +539,7 @@ def test_a_card_tells_what_a_user_should_know(results: Path) -> None:
         "| most next to fair on any episode | 1.25 times |",
         "a ready stage of it waited, worst episode | 75 s |",
         "| safety check: training and stressed episodes | 9 |",
+        "| safety check: edge cases among them | stragglers, executors_lost |",
         "| safety check: objective | 1.7 times fair |",
         "| safety check: any of these on an episode of the hardest kind | 1.8 times fair |",
         "| safety check: largest measure that has a limit | 1.25 times its limit |",

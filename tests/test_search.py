@@ -24,6 +24,7 @@ from clearsched.problems.dag_jobs.features import NUM_FEATURES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.dag_jobs.simulator.simulate import simulate
 from clearsched.problems.dag_jobs.workloads.files import Workloads
 from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import heuristic as heuristic_of
@@ -104,6 +105,7 @@ def test_weights_find_when_to_wait() -> None:
         stress_share=1.0,
         safety_bound=None,
         rules=(),
+        safety_cases=(),
         stressed=lambda episodes: [],
         is_hard=lambda episode: False,
         is_batch=lambda episode: False,
@@ -284,7 +286,7 @@ def test_who_exceeds_the_limit_of_a_measure_is_refused() -> None:
     assert str(verdicts[1]) == "on its worst episode it takes 1.60 times the baseline's"
     assert (verdicts[2].of_limit, verdicts[2].worst, verdicts[2].end) == (1.0, 0.5, 1.0)
     assert [verdict.episodes for verdict in verdicts] == [21, 16, 21]
-    whole, part = (SimpleNamespace(stress_share=share, rules=()) for share in (1.0, 0.02))
+    whole, part = (SimpleNamespace(stress_share=share, rules=(), safety_cases=()) for share in (1.0, 0.02))
     assert evidence(verdicts[2], baseline, whole)["stress"] == {
         "heuristic": "stalling", "episodes": 21, "worst": 0.5, "of_limit": 1.0, "end": 1.0, "cleared": 0.0, "hard": 0.0,
         "batch_end": 1.0,
@@ -359,7 +361,7 @@ def test_a_scenario_may_allow_less_where_no_episode_is_hard() -> None:
         check = Check(runs, policies[0], [0.0, 2.0])
         verdict = check.verdict(policies[1])
         assert verdict.strays is strays and (check.strayed(policies[1]) == [0, 1]) is strays
-        told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=1.0, rules=()))
+        told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=1.0, rules=(), safety_cases=()))
         assert told["stress"].get("safety_bound") == bound and told_safe(told) is not strays
         assert verdict_in(told).allowed.startswith(f"at most {min(bound or 1.2, 1.2):g} times")
     assert not told_safe({"stress": {"worst": 1.3, "hard": 0.0, "safety_bound": 2.0}}), "nor does a file"
@@ -378,7 +380,7 @@ def test_cost_end_and_measures_are_told_apart() -> None:
     ):
         assert str(verdict) == line
         assert verdict.strays == (verdict != Verdict(1.2, 8, 1.0, 1.2, 1.2, 1.5, 1.5))
-        told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=1.0, rules=()))
+        told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=1.0, rules=(), safety_cases=()))
         assert told_safe(told) is not verdict.strays and verdict_in(told) == verdict
     more = Verdict(1.0, 8, 0.5, 1.1).with_more(Verdict(0.9, 4, 0.6, 1.0, hard=1.3, batch_end=1.4))
     assert more == Verdict(1.0, 12, 0.6, 1.1, hard=1.3, batch_end=1.4)
@@ -394,8 +396,11 @@ def test_a_file_from_before_hard_episodes_were_told_apart_is_held_to_what_they_a
 def test_who_is_about_to_use_a_policy_hears_what_speaks_against_it() -> None:
     """Not safe, judged by less, or by rules of the game that do not hold there."""
     verdict = Verdict(1.0, 8, 0.5, 1.1)
-    told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=0.5, rules=["b", "a"]))
+    told = evidence(
+        verdict, heuristic("fair"), SimpleNamespace(stress_share=0.5, rules=["b", "a"], safety_cases=["stragglers"])
+    )
     assert told["stress"]["share"] == 0.5 and told["stress"]["rules"] == ["b", "a"]
+    assert told["stress"]["cases"] == ["stragglers"]
     assert warnings_of("it", told, ["a", "b", "c"]) == [] == warnings_of("it", {})
     assert warnings_of("it", told)[0].startswith("it was judged with a and b, and is safe there; without, nobody knows")
     assert warnings_of("it", told, ["b"])[0].startswith("it was judged with a, and is safe there")
@@ -621,7 +626,7 @@ def test_with_a_minimum_share_the_large_job_does_not_wait_for_all_small_ones() -
 
 
 def test_a_large_job_leaves_a_part_of_the_executors_to_decide_on() -> None:
-    """Each step but the last is there twice: with one cap more for large jobs, and as it is for the others."""
+    """Each step but the last is there for large jobs, with one cap more, by what they hold, and as it is for others."""
     program = Reserve(one_row(True))
     values = [number.start for number in program.numbers]
     values[-3:] = np.log(3.0), 0.9, 2.0
@@ -629,14 +634,21 @@ def test_a_large_job_leaves_a_part_of_the_executors_to_decide_on() -> None:
     found = program.scorers(np.array(values))
     reserve = {"times": 0.009, "executors_to_decide": 2.0}  # 0.9 of 10 executors if all are idle, a quarter for half
     stays, large = plain["stage"]["steps"][0], "job_work_left_s >= 6"  # three times the typical job's 2 s
-    assert len(found["stage"]["steps"]) == 2 * len(plain["stage"]["steps"]) - 1
+    # Of those it holds and those to decide on, h + k as 2 sqrt(h k): 0.9 ((h + k) / 10)^2, h being a share of 10.
+    both = {"times": 0.36, "job_executor_share": 1.0, "executors_to_decide": 1.0}
+    assert len(found["stage"]["steps"]) == 3 * len(plain["stage"]["steps"]) - 2
     assert found["stage"]["steps"][0] == stays | {
+        "if": f"job_is_source >= 1 and {large} and job_executor_share >= 0.2",
+        "below": [*stays["below"], both],
+    }
+    assert found["stage"]["steps"][1] == stays | {
         "if": f"job_is_source >= 1 and {large}",
         "below": [*stays["below"], reserve],
     }
-    assert found["stage"]["steps"][1] == stays | {"if": "job_is_source >= 1 and job_work_left_s < 6"}
+    assert found["stage"]["steps"][2] == stays | {"if": "job_is_source >= 1 and job_work_left_s < 6"}
     assert found["stage"]["steps"][-1] == plain["stage"]["steps"][-1], "who idles leaves nothing to others"
-    assert found["limit"]["steps"][-2:] == [
+    assert found["limit"]["steps"][-3:] == [
+        {"if": f"{large} and job_executor_share >= 0.2", "of": "job_executor_share", "below": [both]},
         {"if": large, "of": "job_executor_share", "below": [reserve]},
         plain["limit"]["steps"][-1],
     ]
@@ -662,6 +674,25 @@ def test_with_a_reserve_small_jobs_do_not_wait_for_the_stage_of_a_large_one() ->
     assert none.jct_s[1:].min() > 0.3, "they wait for its last task to begin"
     assert (some.jct_s[1:] == 0.051).all(), "a move and a task"
     assert none.jct_s[0] < some.jct_s[0] < none.jct_s[0] * 4 / 3, "at the end, no longer large, it takes all"
+
+
+def test_what_a_large_job_may_hold_does_not_depend_on_how_busy_the_cluster_was_when_it_came() -> None:
+    """Beside five busy executors of ten it takes 3 of the other five; once they are done it has 9."""
+    drawn = Workloads(pa.table({}), {"num_executors": 10, "semantics": {}, "objective": "jct_s"})
+    instance = DagJobsInstance(compile_profiles(toy_trace([[stage(4000)], [stage(5, fresh=2000)]])), drawn)
+    episode = toy_workload([0, 10], 10, profile=[1, 0], moving_delay_ms=1, offer_at_completion=True)
+    program = Reserve(one_row(True, 10))
+    given = {"log_k": 3.0, "log_m": 3.0, "log_c": -2.8, "ready": 0.0, "log_large": -1.0, "part": 0.9, "power": 2.0}
+    values = {number.name: number.start for number in program.numbers} | given
+    policy = searching.policy_of("found", DAG_JOBS, True, False, program, np.array(list(values.values())))
+    tasks = simulate(instance.profiles, episode, policy.compiled, record_tasks=True).tasks
+    assert tasks is not None
+
+    def held(time_ms: int) -> int:
+        began, lasted = tasks[:, 0], tasks[:, 1]
+        return int(((tasks[:, 2] == 1) & (began <= time_ms) & (time_ms < began + lasted)).sum())
+
+    assert (held(1000), held(3000)) == (3, 9)
 
 
 def test_without_leave_to_idle_the_smallest_job_takes_what_is_left() -> None:

@@ -279,6 +279,10 @@ class Instance(Protocol):
         """So many times what the baseline takes a policy may take; None: as many as the safety check allows."""
 
     @property
+    def safety_cases(self) -> Sequence[str]:
+        """Edge cases that `stressed` has besides, by name; none unless the params ask for them."""
+
+    @property
     def rules(self) -> Sequence[str]:
         """The params, by name, that change the rules of the game in a way that a policy may lean on; none by default.
 

@@ -332,6 +332,8 @@ def warn(name: str, evidence: Mapping[str, Any], problem: str, trace: Path, work
 def evidence(verdict: Verdict, baseline: Policy, instance: Instance) -> dict[str, Any]:
     """What a policy's file tells of it; `instance`: where it was judged, by what stress and by which rules."""
     part: dict[str, Any] = {"share": instance.stress_share} if instance.stress_share < 1 else {}
+    if instance.safety_cases:
+        part["cases"] = list(instance.safety_cases)
     if instance.rules:
         part["rules"] = list(instance.rules)
     if verdict.safety_bound is not None:

@@ -133,6 +133,8 @@ def safety_rows(stress: Any) -> list[list[str]]:
         for name, (what, of) in STRESS.items()
         if stress.get(name)
     ]
+    if stress.get("cases"):
+        told.append(["edge cases among them", ", ".join(stress["cases"])])
     if stress.get("safety_bound"):
         told.append(["allowed", f"{number(stress['safety_bound'])} times {stress['heuristic']}"])
     if stress.get("rules"):

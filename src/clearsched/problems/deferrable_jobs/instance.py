@@ -138,6 +138,11 @@ class DeferrableJobs:
         """As the safety check has it."""
 
     @property
+    def safety_cases(self) -> Sequence[str]:
+        """What it has is in `stressed` for everybody."""
+        return ()
+
+    @property
     def rules(self) -> Sequence[str]:
         """There is one game."""
         return ()

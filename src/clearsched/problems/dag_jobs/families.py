@@ -16,7 +16,8 @@ equal share goes before all others.
 Or executors are reserved for small jobs, as Hawk reserves servers for short ones (P. Delgado and others, Hawk: Hybrid
 Datacenter Scheduling, USENIX ATC 2015, §3.4): a stage of a large job keeps its executors until its last task has begun,
 and who took all that were idle makes every job that comes wait for hours. Here no servers are set aside: a large job
-takes a part of those that are to be decided on, the less the fewer there are.
+takes a part of those that are to be decided on, the less the fewer there are; or, where it holds many already, of
+these and those together, since what it came to when the cluster was busy is no measure of what it may hold later.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ from typing import Any
 import numpy as np
 
 from clearsched.problems.programs import Ground, Number, Program, rounded
+
+Step = dict[str, Any]
+"""A step of a formula, as its JSON has it (docs/formulae.md)."""
+
+Reserves = Sequence[tuple[str, Mapping[str, float]]]
+"""When a large job has which cap: a condition, "" for any, and the cap; the first that fits counts."""
 
 SHARES = (
     {"jobs_in_system": -1},
@@ -41,11 +48,11 @@ SHARES = (
 POWER = 0.2
 """From one of them to the next. What lies between is a product of two of them."""
 
-HELD = "job_executor_share"
+HELD, FREE = "job_executor_share", "executors_to_decide"
 NEEDS, STAYS, MOVES, REMAINS, LAST = 4000.0, 3000.0, 2000.0, 1000.0, 500.0
 """Values of the steps: so far apart that orders within a step cannot lift a job out of it."""
 
-FREE = 0.1
+WORTH = 0.1
 """Seconds of work for an executor below which any job is worth the move."""
 
 NUMBERS = (
@@ -53,7 +60,7 @@ NUMBERS = (
     Number("log_m", 0.9, 0.6, -2.0, 4.0),
     Number("q", 0.25, 0.2, 0.0, 1.0, 0.05),
     Number("log_k", 0.7, 0.6, -2.0, 4.0),
-    Number("log_c", 0.9, 1.0, float(np.log(FREE)) - 0.5, 4.0),
+    Number("log_c", 0.9, 1.0, float(np.log(WORTH)) - 0.5, 4.0),
     Number("remains", 0.6, 0.5, 0.0, 1.0, 1.0),  # 1: where no job is below its cap, an executor stays in its own
     Number("idles", 0.5, 0.5, 0.0, 1.0, 1.0),  # 1: else it idles; 0: the smallest job takes it
     Number("ready", 2.0, 1.0, 0.0, 10.0),  # smaller jobs that a job goes before if its next stage can start at once
@@ -94,8 +101,17 @@ RESERVE = (
 )
 """What a large job leaves to others."""
 
+MANY_HELD = 0.2
+"""Share of the cluster from which on a large job's part is one of what it holds and what is to be decided on.
+
+Of both together, h + k: as 2 sqrt(h k), which is close to it where they are of one size, since a cap is a product of
+features. From a fifth on that is never less than k, as h + k is the cluster at most.
+"""
+
 LARGE = "job_work_left_s"
 """By what a job is large. By its stage's tasks, or their length, was tried and is worse (docs/alibaba.md)."""
+
+LAST_STEP: Step = {"if": "otherwise"}
 
 UNREADY = 0.25
 """A smaller bonus for readiness is none."""
@@ -142,11 +158,11 @@ class StayAndMove:
         """The same steps for both choices: where to, and up to how many."""
         told = self._told(values)
         move = [_share(told["log_m"], told["p"])]
-        if told["log_c"] >= np.log(FREE):  # one executor for each c seconds of work, as a share of all
+        if told["log_c"] >= np.log(WORTH):  # one executor for each c seconds of work, as a share of all
             worth = rounded(1 / (float(np.exp(told["log_c"])) * self.executors))
             move.append({"times": worth, "job_work_left_s": 1})
         jobs, stages = _smallest_first(told), STAGES
-        own, other = {"if": "job_is_source >= 1"}, {"if": "otherwise"}
+        own, other = {"if": "job_is_source >= 1"}, LAST_STEP
         rank: list[dict[str, Any]] = []
         level: list[dict[str, Any]] = []
         if "log_k" in told:
@@ -233,21 +249,47 @@ class Reserve(StayAndMove):
         self._mean_work_s = max(float(ground.rows[:, column].mean(dtype=np.float64)), 1.0)
 
     def scorers(self, values: np.ndarray) -> Mapping[str, Any]:
-        """Each step but the last twice: with one cap more for large jobs, and as it is for the others."""
+        """Each step but the last for large jobs, with one cap more, and as it is for the others."""
         found, told = super().scorers(values), self._told(values)
         large = rounded(float(np.exp(told["log_large"])) * self._mean_work_s)
-        power = round(told["power"], 2)
-        part = rounded(round(told["part"], 2) / self.executors**power)
-        reserve = {"times": part} | ({"executors_to_decide": power} if power else {})
+        reserves = self._reserves(told)
         *rank, last = found["stage"]["steps"]
         *level, whole = found["limit"]["steps"]
-        rank, level = ([each for step in steps for each in _twice(step, large, reserve)] for steps in (rank, level))
-        capped = {"if": f"{LARGE} >= {large:g}", "of": HELD, "below": [reserve]}
-        return {"stage": {"steps": [*rank, last]}, "limit": {"steps": [*level, capped, whole]}}
+        rank, level = ([each for step in steps for each in _by_size(step, large, reserves)] for steps in (rank, level))
+        return {
+            "stage": {"steps": [*rank, last]},
+            "limit": {"steps": [*level, *_for_large(LAST_STEP, large, reserves), whole]},
+        }
+
+    def _reserves(self, told: Mapping[str, float]) -> Reserves:
+        """The caps of large jobs."""
+        part, power = round(told["part"], 2), round(told["power"], 2)
+        if not power:
+            return [("", {"times": part})]
+        of_free = {"times": rounded(part / self.executors**power), FREE: power}
+        half = power / 2
+        of_both = {"times": rounded(part * (4 / self.executors) ** half), HELD: half, FREE: half}
+        return [(f"{HELD} >= {MANY_HELD:g}", of_both), ("", of_free)]
 
 
-def _twice(step: Mapping[str, Any], large: float, reserve: Mapping[str, float]) -> tuple[dict[str, Any], ...]:
-    """The step for large jobs, with one cap more, and for the others."""
-    also = "" if step["if"] == "otherwise" else f"{step['if']} and "
-    capped = {"of": HELD, "below": [*step.get("below", ()), reserve]}
-    return {**step, "if": f"{also}{LARGE} >= {large:g}", **capped}, {**step, "if": f"{also}{LARGE} < {large:g}"}
+def _by_size(step: Step, large: float, reserves: Reserves) -> list[Step]:
+    """A step for large jobs, and for the others."""
+    return [*_for_large(step, large, reserves), {**step, "if": _all_of(step["if"], f"{LARGE} < {large:g}")}]
+
+
+def _for_large(step: Step, large: float, reserves: Reserves) -> list[Step]:
+    """A step for large jobs, with a cap more: once for each."""
+    return [
+        {
+            **step,
+            "if": _all_of(step["if"], f"{LARGE} >= {large:g}", when),
+            "of": HELD,
+            "below": [*step.get("below", ()), cap],
+        }
+        for when, cap in reserves
+    ]
+
+
+def _all_of(*conditions: str) -> str:
+    """A condition for all of these; none is told by nothing, or by what each candidate fits."""
+    return " and ".join(told for told in conditions if told not in ("", LAST_STEP["if"]))

@@ -19,14 +19,19 @@ from matplotlib import rc_context
 from clearsched.files import write_json
 from clearsched.params import stage_values, write_stage
 from clearsched.problems import find_problem
+from clearsched.problems.dag_jobs.families import Reserve, StayAndMove
+from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload, result_of, simulate, start
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
+from clearsched.problems.dag_jobs.workloads.stress import like
 from clearsched.schemas import COMPARISON, EDGE_CASES, SEEDS, write_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.scorer import read_scorer
+from clearsched.search.sampling import ground_of
+from clearsched.search.searching import policy_of
 from clearsched.shipped import store as shipped
 from conformance.test_conformance import drawn
 from stages import stage_params
@@ -240,6 +245,43 @@ def test_a_flaw_is_measured_by_its_correction(tmp_path: Path) -> None:
     assert rows[1]["percent"] == pytest.approx(
         [100 * (fifo / other - 1) for fifo, other in zip(own, fair, strict=True)]
     )
+
+
+def test_what_parts_of_a_reserve_are_worth_is_measured(tmp_path: Path) -> None:
+    """Without its caps for large jobs it is stay-and-move with the same numbers, to the last digit."""
+    sizes = {"jobs": 6, "executors": 8, "load": 1.5, "episodes": {"train": 3, "validation": 1, "test": 1}}
+    params = stage_params(workload={**sizes, "stress": 0.02, "safety_cases": ["executors_lost"]})
+    trace, workloads = (tmp_path / f"traces/{name}.parquet" for name in ("trace", "workloads"))
+    trace.parent.mkdir()
+    write_trace(trace, micro_trace())
+    build(params, trace, workloads)
+    instance = open_instance(trace, workloads)
+    train = instance.split("train")
+    ground = ground_of(instance, train, heuristic("fair").compiled)
+    programs = [family(ground) for family in (Reserve, StayAndMove)]
+    values = np.array([number.start for number in programs[0].numbers])
+    small = {"log_large": -2.0, "part": 0.5, "power": 1.0}
+    values[-3:] = list(small.values())
+    own, plain = (
+        policy_of("found", find_problem("dag_jobs"), True, False, program, values[: len(program.numbers)])
+        for program in programs
+    )
+    own.write(tmp_path / "reserve.json")
+    measured = run("reserve.py", str(tmp_path), str(tmp_path / "reserve.json"), "--fresh", "5", "--seed", "3", "--json")
+    rows = {(row["without"], row["streams"]): row for row in json.loads(measured)}
+    assert {streams for _, streams in rows} == {"the check", "drawn anew", "executors_lost"}
+    assert {without for without, _ in rows} >= {
+        "(nothing)",
+        "what it holds",
+        "the reserve",
+        "idling",
+        "both corrections",
+    }
+    drawn = [*instance.stressed_by(like(train, 5), train, 3)]
+    for name, policy in (("(nothing)", own), ("the reserve", plain)):
+        expected = np.mean([outcome.measures["jct_s"] for outcome in policy.run(instance, drawn)])
+        assert rows[name, "drawn anew"]["jct_s"] == pytest.approx(expected)
+    assert rows["(nothing)", "drawn anew"]["jct_s"] != rows["the reserve", "drawn anew"]["jct_s"]
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler `cc`")

@@ -113,6 +113,7 @@ INDUSTRIAL: dict[str, Any] = {
         "executors": 50,
         "corrections": {"offer_at_completion": True, "back_up_parked": True},
         "episodes": {"train": 512},
+        "safety_cases": ["executors_lost"],
     },
     "search": {"families": ["reserve"], "evaluations": 2000, "restarts": 10},
     "teacher": {

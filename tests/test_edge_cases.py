@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from clearsched import edge_cases
 from clearsched.cli import app
+from clearsched.edge_cases import figure as edge_case_figure
 from clearsched.edge_cases.case import Case
 from clearsched.edge_cases.cases import (
     APART,
@@ -27,6 +28,7 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.comparison import compare
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.statistics import Bootstrap
+from clearsched.figures import subject
 from clearsched.files import write_json
 from clearsched.params import Params, parse, read_scenarios, read_yaml
 from clearsched.problems import PROBLEMS, find_problem
@@ -406,6 +408,21 @@ def test_who_loses_and_who_strays_is_told_in_words() -> None:
     told = render(problem, problem.measures[0], [fine], Bootstrap(0, 0.95, 200))
     assert "* no learned policy is shown to be worse" in told
     assert "rule list" not in " ".join(line for line in told.splitlines() if "times fair" in line)
+
+
+def test_the_figure_reaches_to_whoever_is_better() -> None:
+    """Far below the reference is a point; further above than anybody is below, an arrow and a number."""
+    problem = find_problem("dag_jobs")
+    one, other = 6 * [15.0, 30.0], 6 * [35.0, 70.0]
+    case = made_up(fair=6 * [18.0, 37.0], local_srpt=6 * [23.0, 48.0], rule_list=one, fifo=other)
+    drawn = edge_case_figure.draw([case], problem.measures[0], subject(problem), 0.95)
+    axes = drawn.figure.axes[0]
+    reference = next(row for row in case.rows if row["policy"] == case.rows[0]["reference"])["mean"]
+    best = 100 * min(row["difference"] for row in case.of(problem.measures[0])) / reference
+    assert best < -30 and axes.get_xlim() == pytest.approx((1.1 * best, -1.1 * best))
+    arrows = [text.get_text() for text in axes.texts]
+    worse = [100 * row["difference"] / reference for row in case.of(problem.measures[0])]
+    assert arrows == [f"{percent:+.0f}" for percent in worse if percent > -best] and arrows
 
 
 def test_cases_of_several_runs_are_refused(tmp_path: Path) -> None:

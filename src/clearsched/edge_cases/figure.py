@@ -22,10 +22,11 @@ def draw(cases: Sequence[Case], objective: Measure, subject: style.Subject, conf
     """A panel a case; one row a policy, the best on average over the cases on top."""
     policies = order_of(cases, objective)
     rows = -(-len(cases) // COLUMNS)
+    edge = _edge(cases, objective)
     figure = style.new_figure(height_in=1.1 + rows * (0.55 + 0.2 * len(policies)))
     grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, case in zip(grid, cases, strict=False):
-        _draw_case(axes, case.of(objective), policies, subject)
+        _draw_case(axes, case.of(objective), policies, subject, edge)
         axes.set_title(case.label, loc="left")
     for axes in grid[len(cases) :]:
         axes.set_visible(False)
@@ -48,18 +49,25 @@ def draw(cases: Sequence[Case], objective: Measure, subject: style.Subject, conf
     return style.Drawing(figure, header, [[row[name] for name in header] for row in data])
 
 
-def _draw_case(axes: Axes, rows: Sequence[Row], policies: Sequence[str], subject: style.Subject) -> None:
+def _edge(cases: Sequence[Case], objective: Measure) -> float:
+    """How far from the reference is shown, %: whoever is better on any case, and of those that are worse the nearer."""
+    gain = -1 if objective.lower_is_better else 1
+    gains = (gain * scale_of(row).factor * row["difference"] for case in cases for row in case.of(objective))
+    return max(ZOOM_PERCENT, *gains)
+
+
+def _draw_case(axes: Axes, rows: Sequence[Row], policies: Sequence[str], subject: style.Subject, edge: float) -> None:
     for row in rows:
         place = policies.index(row["policy"])
         look: dict[str, Any] = style.points(subject.shown(row["policy"], row["kind"]), 5)
         factor = scale_of(row).factor
         middle, low, high = (factor * row[name] for name in ("difference", "difference_low", "difference_high"))
-        if abs(middle) > ZOOM_PERCENT:
+        if abs(middle) > edge:
             side = 1 if middle > 0 else -1
-            arrow(axes, (side * ZOOM_PERCENT, place), ">" if side > 0 else "<", look["color"], 5)
+            arrow(axes, (side * edge, place), ">" if side > 0 else "<", look["color"], 5)
             axes.annotate(
                 f"{middle:+.0f}",
-                (side * ZOOM_PERCENT, place),
+                (side * edge, place),
                 xytext=(-side * 6, 0),
                 textcoords="offset points",
                 ha="right" if side > 0 else "left",
@@ -71,6 +79,6 @@ def _draw_case(axes: Axes, rows: Sequence[Row], policies: Sequence[str], subject
             [middle], [place], xerr=spread(middle, low, high), linestyle="none", elinewidth=1.3, capsize=2, **look
         )
     axes.axvline(0.0, color=style.BLACK, linewidth=0.9, zorder=0.5)
-    axes.set_xlim(-1.1 * ZOOM_PERCENT, 1.1 * ZOOM_PERCENT)
+    axes.set_xlim(-1.1 * edge, 1.1 * edge)
     axes.tick_params(axis="y", length=0)
     style.grid(axes, "x")

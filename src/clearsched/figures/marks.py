@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ZOOM_PERCENT = 25.0
 """Policies further than this from the reference are shown as an arrow at the edge: else one flattens all others.
 
-The comparison, whose scale follows what it shows, does so with those that are worse alone.
+The comparison and the edge cases do so with those that are worse alone: what is shown reaches to whoever is better.
 """
 
 

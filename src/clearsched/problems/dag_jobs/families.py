@@ -112,6 +112,7 @@ LARGE = "job_work_left_s"
 """By what a job is large. By its stage's tasks, or their length, was tried and is worse (docs/alibaba.md)."""
 
 LAST_STEP: Step = {"if": "otherwise"}
+"""The condition that each candidate fits."""
 
 UNREADY = 0.25
 """A smaller bonus for readiness is none."""

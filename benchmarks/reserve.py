@@ -12,7 +12,6 @@ refuses the policy, for whatever reason.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -21,7 +20,7 @@ from typing import Any
 
 from next_to_fair import ABOVE, COLUMNS, FAIR, parser_of, tell_columns
 
-from clearsched.problems.dag_jobs.families import FREE, HELD
+from clearsched.problems.dag_jobs.families import FREE, HELD, Step
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.workloads.stress import like
@@ -29,8 +28,6 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.scorers.scorer import read_scorer
 from clearsched.search.safety import Check
 from clearsched.search.trials import COST, END, Trials, trials
-
-Step = Mapping[str, Any]
 
 TOLD = ("jct_s", "worst_to_fair", "above", "worst_makespan_to_fair")
 SHOWN = {"without": ("without", ""), "streams": ("streams", ""), "episodes": COLUMNS["episodes"]}
@@ -49,23 +46,21 @@ def idling(policy: ScoredPolicy) -> ScoredPolicy:
 
 def held(policy: ScoredPolicy) -> ScoredPolicy:
     """The policy without the steps that count what a large job holds already."""
-    return _changed(policy, lambda step: None if any(HELD in cap for cap in _reserves(step)) else step)
+    return _changed(policy, lambda step: None if any({FREE, HELD} <= {*cap} for cap in step.get("below", [])) else step)
 
 
 def reserve(policy: ScoredPolicy) -> ScoredPolicy:
     """The policy without any reserve."""
 
     def change(step: Step) -> Step | None:
-        found, caps = _reserves(step), step.get("below", [])
-        if not found:
-            return step
-        left = [cap for cap in caps if cap not in found]
-        if any(HELD in cap for cap in found) or (not left and "then" not in step):
-            return None
+        caps = step.get("below", [])
+        left = [cap for cap in caps if FREE not in cap]
+        if left or not caps:
+            return {**step, "below": left} if left else step
         rest = {name: value for name, value in step.items() if name not in ("of", "below")}
-        return {**step, "below": left} if left else rest
+        return rest if "then" in rest else None
 
-    return _changed(policy, change)
+    return _changed(held(policy), change)
 
 
 WHOLE = "(nothing)"
@@ -84,7 +79,7 @@ RULES: Mapping[str, Mapping[str, bool]] = {
     "both corrections": {"offer_at_completion": False, "back_up_parked": False},
     "offer_at_completion, but with work_conserving": {"offer_at_completion": False, "work_conserving": True},
 }
-"""By what the rules of the game are without: which are other ones."""
+"""By what the rules of the game are without: what of them is another one."""
 
 
 def measure(folder: Path, path: Path, fresh: int, seed: int) -> list[dict[str, Any]]:
@@ -114,18 +109,13 @@ def _next_to(runs: Trials, fair: Any, policy: Any, episodes: Sequence[Any]) -> d
     return {**dict(zip(TOLD, numbers, strict=True)), "refused": refused}
 
 
-def _reserves(step: Step) -> Sequence[Mapping[str, float]]:
-    """The caps of a step that are a large job's part."""
-    return [cap for cap in step.get("below", []) if FREE in cap]
-
-
 def _changed(policy: ScoredPolicy, change: Callable[[Step], Step | None]) -> ScoredPolicy:
     """The policy with its steps changed, or left out."""
     scorers = {}
     for choice in policy.problem.choices:
         steps = [change(step) for step in policy.scorers[choice.name].to_json()["steps"]]
-        content = {"steps": [dict(step) for step in steps if step is not None]}
-        scorers[choice.name] = read_scorer(json.loads(json.dumps(content)), names_of(choice), choice.name)
+        content = {"steps": [step for step in steps if step is not None]}
+        scorers[choice.name] = read_scorer(content, names_of(choice), choice.name)
     return replace(policy, scorers=scorers)
 
 

@@ -28,7 +28,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import NONE
+from clearsched.problems.problem import NONE, Answers
 from clearsched.scorers.guard import Bound, Guard
 from clearsched.scorers.patches import read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
@@ -44,6 +44,7 @@ httpx = pytest.importorskip("httpx", reason=MISSING.format("httpx"))
 
 from clearsched.serving.deciding import Decider  # noqa: E402
 from clearsched.serving.reloading import Keeper  # noqa: E402
+from clearsched.serving.schema import request_type  # noqa: E402
 from clearsched.serving.service import create_app  # noqa: E402
 from clearsched.serving.wording import telling_of  # noqa: E402
 
@@ -341,6 +342,86 @@ def test_a_log_says_how_far_features_reach(tmp_path: Path) -> None:
     assert (change["feature"], change["after"]) == ("job_is_source", 1.0)
 
 
+# The guard ----------------------------------------------------------------------------------------------------------
+
+
+def guarded(above: float = 10.0, until: float = 5.0) -> ScoredPolicy:
+    return replace(by_list(), guard=Guard("fair", {"backlog_s": Bound(above, until)}))
+
+
+def test_a_guard_is_asked_of_the_gauges_of_a_request(client: Client, tmp_path: Path) -> None:
+    """Above its bound the heuristic is to decide, until the gauge is down to the other bound; the rules answer too."""
+    said: list[str] = []
+    keeper = keeper_of(guarded(), tmp_path, said)
+    asked = Client(create_app(keeper, ROOMY))
+    request = {"candidates": [candidate(job_age_s=1)]}
+
+    def guard(backlog_s: float, was: bool) -> Any:
+        answer = asked.decide(request | {"gauges": {"backlog_s": backlog_s}, "taken_over": was})
+        assert (answer["candidate"], answer["rule"]) == (0, "rule 2")
+        return answer["guard"]
+
+    below = {"taken_over": False, "heuristic": "fair", "settings": {}, "why": None}
+    assert guard(10.0, False) == below
+    assert guard(10.5, False) == below | {"taken_over": True, "why": "the backlog, 10.5 s, is above 10 s"}
+    assert guard(5.25, True) == below | {"taken_over": True, "why": "the backlog, 5.25 s, is not yet down to 5 s"}
+    assert guard(5.0, True) == below
+    assert said == ["fair is to schedule: the backlog, 10.5 s, is above 10 s", "the rules schedule again"]
+    assert asked.decide(request)["guard"] is None, "not asked"
+    assert asked.decide(request | {"gauges": None})["guard"] is None
+    text = asked.ask("GET", "/metrics").text
+    assert 'clearsched_guarded_total{by="rules"} 2.0' in text
+    assert 'clearsched_guarded_total{by="heuristic"} 2.0' in text
+    assert client.decide(request | {"gauges": {"backlog_s": 99.0}})["guard"] is None, "these rules have none"
+
+
+@pytest.mark.parametrize(
+    ("told", "field", "words"),
+    [
+        ({"gauges": {}}, "gauges.backlog_s", "missing: work not yet started"),
+        ({"gauges": {"backlog_s": 1, "stall": 1}}, "gauges.stall", "unknown; did you mean stall_s?"),
+        ({"gauges": {"backlog_s": None}}, "gauges.backlog_s", "a number expected, not null"),
+        ({"gauges": 3}, "gauges", "an object or null expected"),
+        ({"taken_over": 1}, "taken_over", "true or false expected"),
+        ({"guages": {}}, "guages", "unknown; did you mean gauges?"),
+    ],
+)
+def test_what_is_wrong_with_gauges_is_told(told: Any, field: str, words: str, tmp_path: Path) -> None:
+    answer = client_of(guarded(), tmp_path).decide({"candidates": [candidate()]} | told, status=422)
+    assert answer["field"] == field and answer["error"].startswith(words)
+
+
+def test_a_problem_without_gauges_asks_for_none() -> None:
+    made = request_type(DAG.choices[0], ("job_age_s",), None, 0, 10)
+    assert {"gauges", "taken_over"}.isdisjoint(made.__struct_fields__)
+
+
+def test_who_follows_the_service_schedules_as_the_guard_in_the_loop(tmp_path: Path) -> None:
+    """An episode, decision by decision: rules and guard by the service, the heuristic by the caller."""
+    toy = toy_trace([[stage(4), stage(3, [0])], [stage(9), stage(4), stage(1, [1])], [stage(20)]])
+    workload = toy_workload([0, 0, 40, 80, 600, 600, 610], 4, profile=[0, 1, 2, 1, 0, 1, 2], moving_delay_ms=5)
+    instance = DagJobsInstance(compile_profiles(toy))
+    mine, fair = guarded(0.05, 0.02), heuristic(DAG, "fair", {}).compiled
+    (expected,) = mine.run(instance, [workload])
+    assert expected.guard is not None and len(expected.guard.take_overs) > 1
+    client, lockstep, was, taken_overs = client_of(mine, tmp_path), instance.lockstep([workload]), False, []
+    gauges = [gauge.name for gauge in DAG.gauges]
+    while lockstep.advance():
+        request = request_of(lockstep.observe().take(np.array([0])), names_of(mine.rank), 4)
+        told = {"gauges": dict(zip(gauges, lockstep.gauges()[0].tolist(), strict=True)), "taken_over": was}
+        answer = client.decide(request | told)
+        if answer["guard"]["taken_over"] and not was:
+            taken_overs.append(float(lockstep.time_s[0]))
+        was = answer["guard"]["taken_over"]
+        best = NONE if answer["candidate"] is None else answer["candidate"]
+        level = answer["level"]["level"] if answer["level"] else 0
+        own = Answers(np.array([best]), np.array([level]))
+        lockstep.answer(lockstep.ask(fair) if was else own, by_heuristic=True)
+    (outcome,) = lockstep.results()
+    assert taken_overs == [each.from_s for each in expected.guard.take_overs]
+    assert outcome.measures == expected.measures
+
+
 # What is refused ----------------------------------------------------------------------------------------------------
 
 
@@ -509,11 +590,15 @@ def test_the_rules(client: Client) -> None:
     assert (told["most"], told["none"], told["guard"]) == (4, "leave the executors idle", None)
 
 
-def test_a_guard_has_no_say_and_that_is_told(tmp_path: Path) -> None:
-    guarded = by_list()
-    object.__setattr__(guarded, "guard", Guard("fair", {"backlog_s": Bound(10.0, 5.0)}))
-    told = client_of(guarded, tmp_path).ask("GET", "/rules").json()
-    assert told["guard"].startswith("The guard has no say here: when the backlog is above 10 s, fair schedules")
+def test_the_rules_tell_what_their_guard_watches(client: Client, tmp_path: Path) -> None:
+    told = client_of(guarded(), tmp_path).ask("GET", "/rules").json()
+    assert told["guard"].startswith("when the backlog is above 10 s, fair schedules until the backlog is at most 5 s")
+    assert {gauge["name"]: gauge["needed"] for gauge in told["gauges"]} == {
+        "backlog_s": True,
+        "stall_s": False,
+        "largest_s": False,
+    }
+    assert not any(gauge["needed"] for gauge in client.ask("GET", "/rules").json()["gauges"])
 
 
 def test_who_serves_rules_that_are_not_safe_is_told(tmp_path: Path) -> None:
@@ -567,7 +652,7 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     schemathesis = pytest.importorskip("schemathesis", reason="no schemathesis: pip install schemathesis")
     from hypothesis import HealthCheck, Phase
 
-    schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(keeper_of(by_list(), tmp_path), ROOMY))
+    schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(keeper_of(guarded(), tmp_path), ROOMY))
     asked = []
     for operation in schema.get_all_operations():
 

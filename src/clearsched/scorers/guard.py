@@ -54,9 +54,13 @@ class Guard:
 
     def compiled(self, problem: Problem, policy: Compiled) -> Guarded:
         """A compiled policy with this guard."""
+        return Guarded(policy, self.policy(problem).compiled, self.bounds(problem))
+
+    def bounds(self, problem: Problem) -> Bounds:
+        """Of all gauges of the problem, those that are not watched without one."""
         bounds = [self.when.get(gauge.name, Bound(np.inf, np.inf)) for gauge in problem.gauges]
         above, until = (np.array([bound[place] for bound in bounds]) for place in range(2))
-        return Guarded(policy, self.policy(problem).compiled, Bounds(above, until))
+        return Bounds(above, until)
 
     def to_json(self) -> dict[str, Any]:
         """What the policy's file has of it."""
@@ -74,8 +78,8 @@ class Guard:
     def sentence(self, problem: Problem) -> str:
         """For example "when the backlog is above 310 s, fair schedules until the backlog is at most 155 s."."""
         told = [(gauge, self.when[gauge.name]) for gauge in problem.gauges if gauge.name in self.when]
-        when = " or ".join(f"the {gauge.label} is above {_amount(bound.above, gauge)}" for gauge, bound in told)
-        until = " and ".join(f"the {gauge.label} is at most {_amount(bound.until, gauge)}" for gauge, bound in told)
+        when = " or ".join(f"the {gauge.label} is above {amount(bound.above, gauge)}" for gauge, bound in told)
+        until = " and ".join(f"the {gauge.label} is at most {amount(bound.until, gauge)}" for gauge, bound in told)
         return f"when {when}, {self.named(problem)} schedules until {until}."
 
     def named(self, problem: Problem) -> str:
@@ -139,5 +143,6 @@ def _bound(value: Any, name: str, where: str) -> Bound:
     return bound
 
 
-def _amount(value: float, gauge: Gauge) -> str:
+def amount(value: float, gauge: Gauge) -> str:
+    """A value of a gauge with its unit: "310 s"."""
     return f"{np.format_float_positional(value, trim='-')} {gauge.unit}".rstrip()

@@ -20,7 +20,8 @@ from clearsched.reading.flipping import asked_features, marks_of
 from clearsched.reading.reasons import Ready, Reasons
 from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
-from clearsched.serving.schema import Decision, Level, RunnerUp, request_type
+from clearsched.serving.guarding import Watching
+from clearsched.serving.schema import Decision, Guarding, Level, RunnerUp, request_type
 
 
 class Unanswerable(ClearschedError):
@@ -71,6 +72,8 @@ class Decider:
         asked: the features of the rank choice that are needed, with what they are compared with.
         is_straight: whether compiled code finds the smallest change of any of them.
         shared: bool[F]: the feature belongs to the decision.
+        gauges: of the problem.
+        watching: the guard; None: there is none.
         reasons: by the name of a choice, why it is answered as it is.
     """
 
@@ -86,7 +89,13 @@ class Decider:
         self.needed = needed_of(policy)
         self.columns = np.array([self.names.index(name) for name in self.needed], np.int64)
         self.most = int(policy.evidence.get("most", 0)) if self.level else 0
-        self.request_type = request_type(self.rank, self.needed, self.level, self.most, most_candidates)
+        problem = policy.problem
+        self.gauges = tuple(getattr(problem, "gauges", ()))
+        self.watching = Watching(policy.guard, problem) if policy.guard else None
+        watched = policy.guard.when if policy.guard else ()
+        self.request_type = request_type(
+            self.rank, self.needed, self.level, self.most, most_candidates, self.gauges, watched
+        )
         self.decode = msgspec.json.Decoder(self.request_type).decode
         self._features = _reader(self.needed)
         self._pieces = {choice.name: _pieces(policy, choice) for choice in policy.problem.choices}
@@ -143,6 +152,7 @@ class Decider:
             None if answer.second == NOBODY else self._told_second(decided),
             self.policy.name,
             self.digest,
+            self._told_guard(decided.request),
         )
 
     def rows(self, decided: Decided, more: int = 0) -> np.ndarray:
@@ -151,6 +161,12 @@ class Decider:
         rows = np.zeros((count + more, len(self.names)), np.float32)
         rows[:count, self.columns] = decided.given
         return rows
+
+    def _told_guard(self, request: Any) -> Guarding | None:
+        """What the guard says; None: there is none, or it is not asked."""
+        if self.watching is None or request.gauges is None:
+            return None
+        return self.watching.asked(request.gauges, request.taken_over)
 
     def _told_level(self, level: Choice, decided: Decided) -> Level:
         answer = decided.answer

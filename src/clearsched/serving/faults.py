@@ -92,6 +92,8 @@ def _known(place: str, rules: Decider) -> list[str]:
     """The fields that an object at a place may have."""
     if place.endswith(".features"):
         return list(rules.names)
+    if place == "gauges":
+        return [gauge.name for gauge in rules.gauges]
     fields = {field.name: field for field in msgspec.structs.fields(rules.request_type)}
     if not place:
         return list(fields)
@@ -99,8 +101,8 @@ def _known(place: str, rules: Decider) -> list[str]:
 
 
 def _told(name: str, rules: Decider) -> str:
-    """What a feature is, after its name."""
-    for feature in rules.rank.features:
+    """What a feature or gauge is, after its name."""
+    for feature in (*rules.rank.features, *rules.gauges):
         if feature.name == name:
             return f": {feature.meaning}" + (f" [{feature.unit}]" if feature.unit else "")
     return ""

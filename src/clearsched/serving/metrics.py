@@ -32,6 +32,13 @@ class Metrics:
             "clearsched_decisions", "Decisions by what was answered.", ["answer"], registry=self.registry
         )
         self.chosen, self.none = decisions.labels("candidate"), decisions.labels("none")
+        guarded = Counter(
+            "clearsched_guarded",
+            "Decisions of which a guard was asked, by who is to decide.",
+            ["by"],
+            registry=self.registry,
+        )
+        self.by_rules, self.by_heuristic = guarded.labels("rules"), guarded.labels("heuristic")
         self.errors = Counter(
             "clearsched_errors", "Requests that were refused, by status.", ["status"], registry=self.registry
         )

@@ -18,6 +18,7 @@ from clearsched.scorers.policy import load_policy
 from clearsched.search.safety import warnings_of
 from clearsched.serving.deciding import Decider
 from clearsched.serving.metrics import Metrics
+from clearsched.serving.schema import Guarding
 
 Signature = tuple[int, int, int]
 """Time of change, length and number of a file: what differs when it is another one."""
@@ -92,6 +93,12 @@ class Keeper:
         self.metrics.loaded.inc()
         self._tell()
         self._say(f"read {self.path} again: {found.policy.name}, {found.digest}")
+
+    def note_guard(self, rules: Decider, said: Guarding, was: bool) -> None:
+        """Count what the guard says, with a line where it is another answer than before."""
+        (self.metrics.by_heuristic if said.taken_over else self.metrics.by_rules).inc()
+        if rules.watching is not None and said.taken_over != was:
+            self._say(rules.watching.told(said))
 
     def _look(self) -> Signature | None:
         try:

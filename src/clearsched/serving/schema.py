@@ -6,6 +6,7 @@ the same type gives the schema in the OpenAPI document.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +14,7 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clearsched.compiled.feature import Feature
-from clearsched.problems.declarations import Choice
+from clearsched.problems.declarations import Choice, Gauge
 
 LONGEST_NAME = 200
 """Characters of the name of a candidate or group."""
@@ -65,6 +66,15 @@ class Explanation(Struct):
     change: Change | None
 
 
+class Guarding(Struct):
+    """Who is to decide, by the guard of the rules."""
+
+    taken_over: bool  # the heuristic, and not the rules: the next request repeats it
+    heuristic: str
+    settings: dict[str, float]  # of the heuristic, the others at their defaults
+    why: str | None
+
+
 class Decision(Struct):
     """The answer to a request."""
 
@@ -77,6 +87,7 @@ class Decision(Struct):
     runner_up: RunnerUp | None
     student: str
     digest: str
+    guard: Guarding | None  # null: the rules have none, or the request tells no gauges
     explanation: Explanation | UnsetType = UNSET
 
 
@@ -88,7 +99,7 @@ class Fault(Struct):
 
 
 class RuleFeature(Struct):
-    """A feature as a request gives it."""
+    """A feature, or a gauge, as a request gives it."""
 
     name: str
     unit: str
@@ -108,7 +119,8 @@ class Rules(Struct):
     none: str | None  # what "none of these" means, where it is an answer
     most_candidates: int
     most_bytes: int
-    guard: str | None
+    guard: str | None  # when who takes over, in words
+    gauges: list[RuleFeature]  # of the problem: what a guard watches
 
 
 class Health(Struct):
@@ -121,7 +133,13 @@ class Health(Struct):
 
 
 def request_type(
-    rank: Choice, needed: tuple[str, ...], level: Choice | None, most: int, most_candidates: int
+    rank: Choice,
+    needed: tuple[str, ...],
+    level: Choice | None,
+    most: int,
+    most_candidates: int,
+    gauges: Sequence[Gauge] = (),
+    watched: Collection[str] = (),
 ) -> type[Any]:
     """The type of a request.
 
@@ -131,6 +149,8 @@ def request_type(
         level: the choice of a level, if there is one.
         most: the whole that its shares are of; 0: each request must say.
         most_candidates: of a request.
+        gauges: of the problem.
+        watched: those that must be told where any is.
     """
     fields: list[Any] = [(feature.name, _number(feature)) for feature in rank.features if feature.name in needed]
     fields += [(feature.name, _number(feature), 0.0) for feature in rank.features if feature.name not in needed]
@@ -149,6 +169,7 @@ def request_type(
         candidate.append(("least", _count(told), 1.0))
         whole = _count(f"all {level.unit or 'steps'}: the whole that shares are of")
         request.append(("most", whole, float(most)) if most else ("most", whole))
+    request += _guarding(gauges, watched)
     made = msgspec.defstruct("Candidate", candidate, forbid_unknown_fields=True, gc=False)
     rows = Annotated[list[made], Meta(min_length=1, max_length=most_candidates)]  # type: ignore[valid-type]
     first = [field for field in request if len(field) == 2]
@@ -156,7 +177,19 @@ def request_type(
     return msgspec.defstruct("Request", [("candidates", rows), *first, *others], forbid_unknown_fields=True)
 
 
-def _number(feature: Feature) -> Any:
+def _guarding(gauges: Sequence[Gauge], watched: Collection[str]) -> list[Any]:
+    """The fields of a request for a guard; those for rules without one are taken, and do not count."""
+    if not gauges:
+        return []
+    fields: list[Any] = [(gauge.name, _number(gauge)) for gauge in gauges if gauge.name in watched]
+    fields += [(gauge.name, _number(gauge), 0.0) for gauge in gauges if gauge.name not in watched]
+    made = msgspec.defstruct("Gauges", fields, forbid_unknown_fields=True, gc=False)
+    told = Meta(description="what a guard watches; null or left out: the guard is not asked")
+    was = Meta(description="what the answer before said of the guard: whether its heuristic decided")
+    return [("gauges", Annotated[made | None, told], None), ("taken_over", Annotated[bool, was], False)]
+
+
+def _number(feature: Feature | Gauge) -> Any:
     unit = f" [{feature.unit}]" if feature.unit else ""
     return Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description=f"{feature.meaning}{unit}")]
 

@@ -108,7 +108,9 @@ def told_rules(keeper: Keeper, most_bytes: int) -> Rules:
     now = keeper.now
     policy = now.policy
     features = [RuleFeature(f.name, f.unit, f.meaning, f.name in now.needed) for f in policy.rank.features]
-    guard = f"The guard has no say here: {policy.guard.sentence(policy.problem)}" if policy.guard else None
+    watched = policy.guard.when if policy.guard else ()
+    gauges = [RuleFeature(g.name, g.unit, g.meaning, g.name in watched) for g in now.gauges]
+    guard = policy.guard.sentence(policy.problem) if policy.guard else None
     return Rules(
         policy.name,
         policy.problem.name,
@@ -120,4 +122,5 @@ def told_rules(keeper: Keeper, most_bytes: int) -> Rules:
         keeper.most_candidates,
         most_bytes,
         guard,
+        gauges,
     )

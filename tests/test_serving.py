@@ -345,8 +345,8 @@ def test_a_log_says_how_far_features_reach(tmp_path: Path) -> None:
 # The guard ----------------------------------------------------------------------------------------------------------
 
 
-def guarded(above: float = 10.0, until: float = 5.0) -> ScoredPolicy:
-    return replace(by_list(), guard=Guard("fair", {"backlog_s": Bound(above, until)}))
+def guarded(above: float = 10.0, until: float = 5.0, *, none: bool = True) -> ScoredPolicy:
+    return replace(by_list(none=none), guard=Guard("fair", {"backlog_s": Bound(above, until)}))
 
 
 def test_a_guard_is_asked_of_the_gauges_of_a_request(client: Client, tmp_path: Path) -> None:
@@ -770,16 +770,17 @@ def test_what_keeps_it_from_starting(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subprocess.Popen[str], str, Path, list[str]]]:
-    """A process that serves the rule list on a free port, and the lines it has said."""
+    """A process that serves the rule list with a guard on a free port, and the lines it has said."""
     path = tmp_path_factory.mktemp("running") / "student.json"
-    by_list().write(path)
+    guarded().write(path)
     code = "from clearsched.cli import main; main()"
     command = [sys.executable, "-c", code, "serve", str(path), "--port", "0", "--every", "0.05"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    said = [process.stderr.readline()]
+    said = [process.stderr.readline(), process.stderr.readline()]
     found = re.search(r"answers at (http://127\.0\.0\.1:\d+)$", said[0].strip())
     assert found, said
+    assert said[1].endswith("it has a guard, which is asked where a request tells backlog_s\n")
     yield process, found.group(1), path, said
     process.kill()
     process.wait()
@@ -813,7 +814,7 @@ def test_no_request_is_lost_while_rules_change(running: Any) -> None:
     process, url, path, _ = running
     texts = {}
     for none in (True, False):
-        by_list(none=none).write(path)
+        guarded(none=none).write(path)
         texts[none] = path.read_bytes()
     answers = asyncio.run(asked_meanwhile(process, url, path, list(texts.values())))
     digests = {digest for digest, _ in answers}

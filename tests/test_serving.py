@@ -366,7 +366,8 @@ def test_a_guard_is_asked_of_the_gauges_of_a_request(client: Client, tmp_path: P
     assert guard(10.5, False) == below | {"taken_over": True, "why": "the backlog, 10.5 s, is above 10 s"}
     assert guard(5.25, True) == below | {"taken_over": True, "why": "the backlog, 5.25 s, is not yet down to 5 s"}
     assert guard(5.0, True) == below
-    assert said == ["fair is to schedule: the backlog, 10.5 s, is above 10 s", "the rules schedule again"]
+    assert said[0] == "mine has a guard, asked where a request tells backlog_s"
+    assert said[1:] == ["fair is to schedule: the backlog, 10.5 s, is above 10 s", "the rules schedule again"]
     assert asked.decide(request)["guard"] is None, "not asked"
     assert asked.decide(request | {"gauges": None})["guard"] is None
     text = asked.ask("GET", "/metrics").text
@@ -778,9 +779,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subproce
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     said = [process.stderr.readline(), process.stderr.readline()]
-    found = re.search(r"answers at (http://127\.0\.0\.1:\d+)$", said[0].strip())
+    found = re.search(r"answers at (http://127\.0\.0\.1:\d+)$", said[1].strip())
     assert found, said
-    assert said[1].endswith("it has a guard, which is asked where a request tells backlog_s\n")
+    assert said[0].endswith("mine has a guard, asked where a request tells backlog_s\n")
     yield process, found.group(1), path, said
     process.kill()
     process.wait()

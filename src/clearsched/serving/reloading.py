@@ -124,3 +124,5 @@ class Keeper:
         self.metrics.tell_student(policy.name, policy.problem.name, self.now.digest)
         for line in warnings_of(policy.name, policy.evidence):
             self._say(line)
+        if policy.guard:
+            self._say(f"{policy.name} has a guard, asked where a request tells {' and '.join(policy.guard.when)}")

@@ -58,8 +58,6 @@ def run(student: Path, settings: Settings, say: Callable[[str], None]) -> None:
         address = listening.getsockname()
         shown = f"[{address[0]}]" if ":" in address[0] else address[0]
         say(f"{policy.name} ({policy.problem.name}, {keeper.now.digest}) answers at http://{shown}:{address[1]}")
-        if policy.guard:
-            say(f"it has a guard, which is asked where a request tells {' and '.join(policy.guard.when)}")
         if not ip_address(address[0]).is_loopback:
             say(f"whoever reaches {shown}:{address[1]} may ask: there are no passwords; use a proxy or a firewall")
         sys.setswitchinterval(TURN_S)

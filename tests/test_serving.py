@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearsched.cli import main
+from clearsched.compiled.guard import TAKEN_OVER, new_watch, takes_over
 from clearsched.compiled.reach import ROW, Spread
 from clearsched.decisions.answers import rank_places
 from clearsched.errors import ClearschedError
@@ -43,6 +45,7 @@ for needed in ("fastapi", "uvicorn", "prometheus_client"):
 httpx = pytest.importorskip("httpx", reason=MISSING.format("httpx"))
 
 from clearsched.serving.deciding import Decider  # noqa: E402
+from clearsched.serving.guarding import ask_guard  # noqa: E402
 from clearsched.serving.reloading import Keeper  # noqa: E402
 from clearsched.serving.schema import request_type  # noqa: E402
 from clearsched.serving.service import create_app  # noqa: E402
@@ -390,6 +393,23 @@ def test_a_guard_is_asked_of_the_gauges_of_a_request(client: Client, tmp_path: P
 def test_what_is_wrong_with_gauges_is_told(told: Any, field: str, words: str, tmp_path: Path) -> None:
     answer = client_of(guarded(), tmp_path).decide({"candidates": [candidate()]} | told, status=422)
     assert answer["field"] == field and answer["error"].startswith(words)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    values=st.tuples(*[st.sampled_from([0.0, 5.0, np.nextafter(5.0, 9.0), 7.5, 10.0, np.nextafter(10.0, 99.0)])] * 3),
+    watched=st.sets(st.sampled_from([gauge.name for gauge in DAG.gauges]), min_size=1),
+    was=st.booleans(),
+)
+def test_a_guard_says_what_it_says_in_the_loop(values: tuple[float, ...], watched: set[str], was: bool) -> None:
+    guard = Guard("fair", {name: Bound(10.0, 5.0) for name in watched})
+    bounds = guard.compiled(DAG, None).bounds
+    watch = new_watch(bounds)
+    watch.values[:], watch.status[TAKEN_OVER] = values, was
+    gauges = SimpleNamespace(**{gauge.name: value for gauge, value in zip(DAG.gauges, values, strict=True)})
+    said = ask_guard(guard, DAG, gauges, was)
+    assert said.taken_over == takes_over(bounds, watch, 0.0)
+    assert (said.why is not None) == said.taken_over
 
 
 def test_a_problem_without_gauges_asks_for_none() -> None:

@@ -54,13 +54,9 @@ class Guard:
 
     def compiled(self, problem: Problem, policy: Compiled) -> Guarded:
         """A compiled policy with this guard."""
-        return Guarded(policy, self.policy(problem).compiled, self.bounds(problem))
-
-    def bounds(self, problem: Problem) -> Bounds:
-        """Of all gauges of the problem, those that are not watched without one."""
         bounds = [self.when.get(gauge.name, Bound(np.inf, np.inf)) for gauge in problem.gauges]
         above, until = (np.array([bound[place] for bound in bounds]) for place in range(2))
-        return Bounds(above, until)
+        return Guarded(policy, self.policy(problem).compiled, Bounds(above, until))
 
     def to_json(self) -> dict[str, Any]:
         """What the policy's file has of it."""

@@ -77,7 +77,7 @@ class Decide:
             words = asyncio.get_running_loop().run_in_executor(self._words, explain, rules, decided, self._spread)
             told.explanation = await words
         if told.guard is not None:
-            self._keeper.note_guard(rules, told.guard, decided.request.taken_over)
+            self._keeper.note_guard(told.guard, decided.request.taken_over)
         answer: bytes = encode(told)
         (metrics.none if decided.answer.best == NONE else metrics.chosen).inc()
         metrics.seconds[explained].observe(perf_counter() - begin)

@@ -20,7 +20,7 @@ from clearsched.reading.flipping import asked_features, marks_of
 from clearsched.reading.reasons import Ready, Reasons
 from clearsched.scorers.patches import conditions_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
-from clearsched.serving.guarding import Watching
+from clearsched.serving.guarding import ask_guard
 from clearsched.serving.schema import Decision, Guarding, Level, RunnerUp, request_type
 
 
@@ -73,7 +73,7 @@ class Decider:
         is_straight: whether compiled code finds the smallest change of any of them.
         shared: bool[F]: the feature belongs to the decision.
         gauges: of the problem.
-        watching: the guard; None: there is none.
+        watched: the names of those that the guard needs; none without one.
         reasons: by the name of a choice, why it is answered as it is.
     """
 
@@ -89,12 +89,9 @@ class Decider:
         self.needed = needed_of(policy)
         self.columns = np.array([self.names.index(name) for name in self.needed], np.int64)
         self.most = int(policy.evidence.get("most", 0)) if self.level else 0
-        problem = policy.problem
-        self.gauges = tuple(getattr(problem, "gauges", ()))
-        self.watching = Watching(policy.guard, problem) if policy.guard else None
-        watched = policy.guard.when if policy.guard else ()
+        self.gauges, self.watched = policy.problem.gauges, tuple(policy.guard.when) if policy.guard else ()
         self.request_type = request_type(
-            self.rank, self.needed, self.level, self.most, most_candidates, self.gauges, watched
+            self.rank, self.needed, self.level, self.most, most_candidates, self.gauges, self.watched
         )
         self.decode = msgspec.json.Decoder(self.request_type).decode
         self._features = _reader(self.needed)
@@ -164,9 +161,10 @@ class Decider:
 
     def _told_guard(self, request: Any) -> Guarding | None:
         """What the guard says; None: there is none, or it is not asked."""
-        if self.watching is None or request.gauges is None:
+        policy = self.policy
+        if policy.guard is None or request.gauges is None:
             return None
-        return self.watching.asked(request.gauges, request.taken_over)
+        return ask_guard(policy.guard, policy.problem, request.gauges, request.taken_over)
 
     def _told_level(self, level: Choice, decided: Decided) -> Level:
         answer = decided.answer

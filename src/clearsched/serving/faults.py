@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from clearsched.compiled.feature import Feature
+from clearsched.problems.declarations import Gauge
 from clearsched.serving.deciding import Decider
 
 PLACE = re.compile(r"(?s)(.*?)(?: - at `\$\.?(.*)`)?\Z")
@@ -102,9 +104,10 @@ def _known(place: str, rules: Decider) -> list[str]:
 
 def _told(name: str, rules: Decider) -> str:
     """What a feature or gauge is, after its name."""
-    for feature in (*rules.rank.features, *rules.gauges):
-        if feature.name == name:
-            return f": {feature.meaning}" + (f" [{feature.unit}]" if feature.unit else "")
+    known: list[Feature | Gauge] = [*rules.rank.features, *rules.gauges]
+    for each in known:
+        if each.name == name:
+            return f": {each.meaning}" + (f" [{each.unit}]" if each.unit else "")
     return ""
 
 

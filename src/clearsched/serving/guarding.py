@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from clearsched.compiled.guard import TAKEN_OVER, new_watch, takes_over
-from clearsched.problems.declarations import Gauge
 from clearsched.problems.problem import Problem
 from clearsched.problems.programs import rounded
 from clearsched.scorers.guard import Guard, amount
@@ -21,42 +17,17 @@ DIGITS = 4
 """Of a gauge in words: bounds have three."""
 
 
-class Watching:
-    """A guard, ready to be asked.
+def ask_guard(guard: Guard, problem: Problem, gauges: Any, was: bool) -> Guarding:
+    """What a guard says of the gauges of a request; `was`: whether its heuristic decided before.
 
-    Attributes:
-        guard: of the rules.
-        watched: the gauges that it needs, in the order of the problem.
+    As in the loop (`compiled.guard.takes_over`), told of the first gauge that speaks for the heuristic, so that there
+    is a reason.
     """
-
-    def __init__(self, guard: Guard, problem: Problem) -> None:
-        self.guard = guard
-        self.watched: list[Gauge] = [gauge for gauge in problem.gauges if gauge.name in guard.when]
-        self._names = [gauge.name for gauge in problem.gauges]
-        self._bounds = guard.bounds(problem)
-        self._label = guard.named(problem)
-        takes_over(self._bounds, new_watch(self._bounds), 0.0)  # compiled, or read
-
-    def asked(self, gauges: Any, was: bool) -> Guarding:
-        """What the guard says of the gauges of a request; `was`: what it said before."""
-        watch = new_watch(self._bounds)
-        watch.values[:] = [getattr(gauges, name) for name in self._names]
-        watch.status[TAKEN_OVER] = was
-        taken_over = bool(takes_over(self._bounds, watch, np.nan))
-        why = self._why(gauges, was) if taken_over else None
-        return Guarding(taken_over, self.guard.heuristic, dict(self.guard.settings), why)
-
-    def told(self, said: Guarding) -> str:
-        """A line for who runs the service, where the answer is another one than before."""
-        return f"{self._label} is to schedule: {said.why}" if said.taken_over else "the rules schedule again"
-
-    def _why(self, gauges: Any, was: bool) -> str:
-        """Of the first gauge that speaks for it: "the backlog, 310 s, is above 280 s"."""
-        for gauge in self.watched:
-            bound, value = self.guard.when[gauge.name], getattr(gauges, gauge.name)
-            shown = amount(rounded(value, DIGITS), gauge)
-            if not was and value > bound.above:
-                return f"the {gauge.label}, {shown}, is above {amount(bound.above, gauge)}"
-            if was and value > bound.until:
-                return f"the {gauge.label}, {shown}, is not yet down to {amount(bound.until, gauge)}"
-        raise AssertionError("the heuristic decides because of a gauge")
+    for gauge in problem.gauges:
+        bound, value = guard.when.get(gauge.name), getattr(gauges, gauge.name)
+        if bound is not None and value > (bound.until if was else bound.above):
+            beyond = "is not yet down to" if was else "is above"
+            most = amount(bound.until if was else bound.above, gauge)
+            why = f"the {gauge.label}, {amount(rounded(value, DIGITS), gauge)}, {beyond} {most}"
+            return Guarding(True, guard.heuristic, dict(guard.settings), why)
+    return Guarding(False, guard.heuristic, dict(guard.settings), None)

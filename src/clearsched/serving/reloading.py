@@ -94,11 +94,11 @@ class Keeper:
         self._tell()
         self._say(f"read {self.path} again: {found.policy.name}, {found.digest}")
 
-    def note_guard(self, rules: Decider, said: Guarding, was: bool) -> None:
+    def note_guard(self, said: Guarding, was: bool) -> None:
         """Count what the guard says, with a line where it is another answer than before."""
         (self.metrics.by_heuristic if said.taken_over else self.metrics.by_rules).inc()
-        if rules.watching is not None and said.taken_over != was:
-            self._say(rules.watching.told(said))
+        if said.taken_over != was:
+            self._say(f"{said.heuristic} is to schedule: {said.why}" if said.taken_over else "the rules schedule again")
 
     def _look(self) -> Signature | None:
         try:
@@ -124,5 +124,5 @@ class Keeper:
         self.metrics.tell_student(policy.name, policy.problem.name, self.now.digest)
         for line in warnings_of(policy.name, policy.evidence):
             self._say(line)
-        if policy.guard:
-            self._say(f"{policy.name} has a guard, asked where a request tells {' and '.join(policy.guard.when)}")
+        if self.now.watched:
+            self._say(f"{policy.name} has a guard, asked where a request tells {' and '.join(self.now.watched)}")

@@ -152,9 +152,7 @@ def request_type(
         gauges: of the problem.
         watched: those that must be told where any is.
     """
-    fields: list[Any] = [(feature.name, _number(feature)) for feature in rank.features if feature.name in needed]
-    fields += [(feature.name, _number(feature), 0.0) for feature in rank.features if feature.name not in needed]
-    features = msgspec.defstruct("Features", fields, forbid_unknown_fields=True, gc=False)
+    features = _numbers("Features", rank.features, needed)
     name = Annotated[str, Meta(max_length=LONGEST_NAME, description="any name; the answer repeats it")]
     candidate: list[Any] = [("features", features), ("id", name | None, None)]
     request: list[Any] = []
@@ -181,12 +179,17 @@ def _guarding(gauges: Sequence[Gauge], watched: Collection[str]) -> list[Any]:
     """The fields of a request for a guard; those for rules without one are taken, and do not count."""
     if not gauges:
         return []
-    fields: list[Any] = [(gauge.name, _number(gauge)) for gauge in gauges if gauge.name in watched]
-    fields += [(gauge.name, _number(gauge), 0.0) for gauge in gauges if gauge.name not in watched]
-    made = msgspec.defstruct("Gauges", fields, forbid_unknown_fields=True, gc=False)
+    made = _numbers("Gauges", gauges, watched)
     told = Meta(description="what a guard watches; null or left out: the guard is not asked")
     was = Meta(description="what the answer before said of the guard: whether its heuristic decided")
     return [("gauges", Annotated[made | None, told], None), ("taken_over", Annotated[bool, was], False)]
+
+
+def _numbers(name: str, told: Sequence[Feature | Gauge], needed: Collection[str]) -> type[Any]:
+    """An object of numbers by name, of which some must be there."""
+    fields: list[Any] = [(each.name, _number(each)) for each in told if each.name in needed]
+    fields += [(each.name, _number(each), 0.0) for each in told if each.name not in needed]
+    return msgspec.defstruct(name, fields, forbid_unknown_fields=True, gc=False)
 
 
 def _number(feature: Feature | Gauge) -> Any:

@@ -108,8 +108,7 @@ def told_rules(keeper: Keeper, most_bytes: int) -> Rules:
     now = keeper.now
     policy = now.policy
     features = [RuleFeature(f.name, f.unit, f.meaning, f.name in now.needed) for f in policy.rank.features]
-    watched = policy.guard.when if policy.guard else ()
-    gauges = [RuleFeature(g.name, g.unit, g.meaning, g.name in watched) for g in now.gauges]
+    gauges = [RuleFeature(g.name, g.unit, g.meaning, g.name in now.watched) for g in now.gauges]
     guard = policy.guard.sentence(policy.problem) if policy.guard else None
     return Rules(
         policy.name,

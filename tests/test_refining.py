@@ -897,6 +897,24 @@ def test_structures_are_lists_that_end_and_keep_to_their_length(seen: Choices) -
             assert np.isfinite(packed).all() and NONE not in packed
 
 
+def test_none_may_come_between_the_parts_of_a_rule(seen: Choices) -> None:
+    """What meets this, or nothing now: one change from a rule for all, and from the rules on either side of none."""
+    everything, young = Rule((), 1.0), Rule((Condition(AGE, True, 3.0),), 1.0)
+
+    def longer(*rules: Rule, none: bool = True) -> set[tuple[tuple[float, int], ...]]:
+        """Value and number of conditions of each rule, of the lists that are a rule longer."""
+        options = structures(RuleList(rules, NAMES), seen.features, len(rules) + 1, none)
+        found = {tuple((rule.value, len(rule.conditions)) for rule in option.rules) for option in options}
+        return {each for each in found if len(each) > len(rules)}
+
+    assert longer(everything) == {((2.0, 1), (1.0, 0)), ((1.0, 1), (-1.0, 0))}
+    assert longer(everything, none=False) == {((1.0, 1), (0.0, 0))}
+    found = longer(young, everything._replace(value=-1.0))
+    assert ((1.0, 2), (-1.0, 1), (-2.0, 0)) in found  # the last above none falls, but for what meets more
+    assert ((2.0, 1), (1.0, 1), (-1.0, 0)) in found  # the first below none rises where it meets more
+    assert not any(each[-1][0] > 0 or each[0][0] < 0 for each in found)
+
+
 def test_structures_keep_to_their_budget(seen: Choices) -> None:
     """Of features and of conditions a rule: what is next to a list, and its repairs; what is within stays."""
     varied = seen.features.copy()

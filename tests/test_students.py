@@ -46,6 +46,7 @@ from clearsched.students.kinds import STUDENTS
 from clearsched.students.levels import level_scorers
 from clearsched.students.mining import Mined
 from clearsched.students.neighbours import neighbours
+from clearsched.students.refining import refine
 from clearsched.students.rounding import Columns, simplify
 from clearsched.students.sampling import importance, sampled
 from clearsched.students.seeds import best_of_fits, best_of_seeds, kept_to_trees, seeded
@@ -54,6 +55,7 @@ from clearsched.students.settings import (
     LimitCapsParams,
     LimitTreeParams,
     RankingParams,
+    RefineParams,
     RuleListParams,
     RulesFromNothingParams,
     SamplingParams,
@@ -385,6 +387,22 @@ def test_rules_from_nothing_take_nothing_from_the_teacher():
     assert load(f"{STUDENTS['rules_from_nothing'].module}:learn")(replace(task, dataset=other)) == student
     assert {name: scorer.complexity() for name, scorer in student.scorers.items()} == {"stage": 1, "limit": 1}
     assert student.level_share(dataset.rank.features[:3]).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_no_step_of_rules_from_nothing_asks_what_the_teacher_answered():
+    """Neither which candidate nor how many executors: whoever answered otherwise, the control comes to the same."""
+    own, settings = task_of("rule_list", Toys(idling=False)), RefineParams(rounds=2, evaluations=24)
+    task = replace(own, name="rules_from_nothing", settings=RulesFromNothingParams())
+
+    def first(choices: Choices) -> Choices:
+        return choices._replace(chosen=choices.starts[:-1].copy(), score=-np.arange(len(choices.score), dtype=float))
+
+    answered = task.dataset._replace(rank=first(task.dataset.rank), level=first(task.dataset.level))
+    nothing = load(f"{STUDENTS['rules_from_nothing'].module}:learn")(task)
+    found, same = (refine(each, nothing, settings) for each in (task, replace(task, dataset=answered)))
+    assert found == same and found.policy != nothing
+    given = replace(nothing, name="rule_list")
+    assert refine(own, given, settings).costs != refine(replace(own, dataset=answered), given, settings).costs
 
 
 @pytest.mark.parametrize("case", ["fitted", "idle"])

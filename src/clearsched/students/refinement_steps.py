@@ -102,6 +102,7 @@ class Steps:
             self._columns[task.level.name] = Columns(self._level_rows)
         kind = STUDENTS.get(task.name)
         self._moves_levels = self._settings.levels and not (kind and kind.given_level)
+        self._imitates = kind is None or kind.imitates
         self._few = train[: max(1, round(COMPARED * len(train)))]
         self._probes, self.are_held = probes, True
         self._known = 0  # episodes that had told somebody apart when the round began
@@ -243,9 +244,12 @@ class Steps:
         return [policy for structure, restart in left for policy in (structure, *self._chosen(restart))]
 
     def _with_other_levels(self, student: ScoredPolicy) -> list[ScoredPolicy]:
-        """The student with all else that was fitted for its level: with its numbers it may be worth more."""
+        """The student with all else that was fitted for its level: with its numbers it may be worth more.
+
+        Nothing for whom does without a teacher: these trees and caps are of its decisions.
+        """
         level = self._task.level
-        if level is None or not self._moves_levels:
+        if level is None or not self._moves_levels or not self._imitates:
             return []
         others = [
             replace(student, scorers={**student.scorers, level.name: scorer}) for scorer in level_scorers(self._task)

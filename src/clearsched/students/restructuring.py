@@ -21,7 +21,7 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.ties import MOST
-from clearsched.students.assembly import numbered
+from clearsched.students.assembly import none_place, numbered, values_of
 from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.neighbours import further, neighbours
 from clearsched.students.rounding import Columns
@@ -246,8 +246,13 @@ def halved(
 
 
 def structures(rules: RuleList, features: np.ndarray, max_rules: int, none: bool) -> list[RuleList]:
-    """The lists next to one: `neighbours.neighbours`, and those with a further condition or a rule split by one."""
+    """The lists next to one: `neighbours.neighbours`, and those with a further condition or a rule split by one.
+
+    Of the rules on either side of "none of these" it may come to stand between the two parts, too: no single other
+    change makes a rule for all into "what meets this, or nothing now".
+    """
     columns = Columns(features)
+    border = none_place(rules.rules)
     found = neighbours(rules.rules, columns, max_rules, none=none)
     conditions = conditions_on(features, columns)
     for place, rule in enumerate(rules.rules):
@@ -258,6 +263,10 @@ def structures(rules: RuleList, features: np.ndarray, max_rules: int, none: bool
                 found.append([*head, narrower, *tail])
             if len(rules.rules) < max_rules:
                 found.append([*head, narrower._replace(value=_above(rule, head)), rule, *tail])
+                if none and place in (border - 1, border):
+                    values = values_of(len(rules.rules) + 1, place + 1)
+                    parts = zip([*head, narrower, rule, *tail], values, strict=True)
+                    found.append([part._replace(value=value) for part, value in parts])
     return [replace(rules, rules=tuple(numbered(option, none)), shares=()) for option in found]
 
 

@@ -3,8 +3,9 @@
     python benchmarks/policies.py [--profiles DIR_OR_TRACE] [--cpu-seconds S] [--json]
 
 Settings (a) and (b), fair heuristic. First decisions per CPU second of whole episodes, without and with
-the feature matrix filled at every decision; then, on the matrices of these decisions, evaluations per CPU second of an
-ensemble of 50 trees of depth 3, of a rule list and of a formula, each with the same trees walked node by node for
+the feature matrix filled at every decision, and of episodes that a rule list and a cap decide, from features to answer;
+then, on the matrices of the fair ones, evaluations per CPU second of an ensemble of 50 trees of depth 3, of a
+rule list and of a formula, each with the same trees walked node by node for
 comparison. CPU seconds of one thread; compilation is not counted.
 """
 
@@ -26,13 +27,17 @@ from clearsched.compiled.formulae import pack_formula
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.trees import BLOCK, LEAF, add_walk, pack
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
-from clearsched.problems.dag_jobs.problem import heuristic
+from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.candidates import survey
 from clearsched.problems.dag_jobs.simulator.engine import advance, commit
 from clearsched.problems.dag_jobs.simulator.loop import choose, new_scratch, write_scores
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.rows import fill_features
 from clearsched.problems.dag_jobs.simulator.simulate import start
+from clearsched.scorers.conditions import Condition, Rule
+from clearsched.scorers.policy import ScoredPolicy, names_of
+from clearsched.scorers.rules import RuleList
+from clearsched.scorers.steps import Step, StepList
 
 RULES = (
     {"stage_rank": 1, "job_executors": 2},
@@ -44,6 +49,9 @@ RULES = (
     {},
 )
 """A rule list, first match: each feature below its bound; the last rule holds for all."""
+
+CAP = {"times": 2.0, "job_share_40": 1.0}
+"""Twice its share of the executors is what a job may hold at most."""
 
 WEIGHTS = {"job_work_left_s": -1.0, "job_is_source": 100.0, "stage_is_ready": 10.0, "stage_levels_below": 1.0}
 
@@ -85,6 +93,29 @@ def loop_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict
         "decisions_with_matrix_per_cpu_second": decisions / spent[True],
         "matrix_us": 1e6 * (spent[True] - spent[False]) / decisions,
     }
+
+
+def rules_rate(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict[str, float]:
+    """Decisions per CPU second of whole episodes that a rule list and a cap decide."""
+    stage, limit = PROBLEM.choices
+    at = {name: place for place, name in enumerate(FEATURE_NAMES)}
+    rules = [
+        Rule(tuple(Condition(at[name], True, bound) for name, bound in rule.items()), float(len(RULES) - place))
+        for place, rule in enumerate(RULES)
+    ]
+    cap = StepList((Step((), below=(CAP,)),), names_of(limit))
+    policy = ScoredPolicy("benchmark", PROBLEM, {stage.name: RuleList(tuple(rules), names_of(stage)), limit.name: cap})
+    spent, decisions = 0.0, 0
+    for index in range(-1, 10**9):
+        state = start(profiles, setting.episode(profiles.trace.num_profiles, 0, max(index, 0)))
+        scratch = new_scratch(state)
+        begin = time.process_time()
+        found, _ = run(state, policy.compiled, scratch, False)
+        if index >= 0:  # the first one compiles
+            spent, decisions = spent + time.process_time() - begin, decisions + found
+        if spent > cpu_seconds:
+            break
+    return {"decisions_by_rules_per_cpu_second": decisions / spent}
 
 
 def matrices(profiles: Profiles, setting: Setting) -> list[np.ndarray]:
@@ -190,7 +221,8 @@ def measure(profiles: Profiles, cpu_seconds: float) -> dict[str, dict[str, float
     answer: dict[str, dict[str, float]] = {}
     for name in TIMED:
         setting = SETTINGS[name]
-        found = loop_rates(profiles, setting, cpu_seconds) | score_rates(profiles, setting, cpu_seconds)
+        found = loop_rates(profiles, setting, cpu_seconds) | rules_rate(profiles, setting, cpu_seconds)
+        found |= score_rates(profiles, setting, cpu_seconds)
         for what, value in found.items():
             answer.setdefault(what, {})[name] = value
     return answer
@@ -202,6 +234,7 @@ def rows(profiles: Profiles, cpu_seconds: float) -> list[Row]:
     shown = {
         "decisions_with_matrix_per_cpu_second": ("decisions, feature matrix filled", "per CPU s"),
         "matrix_us": ("feature matrix", "CPU us a decision"),
+        "decisions_by_rules_per_cpu_second": ("decisions, by a rule list from features to answer", "per CPU s"),
         "trees_50x3_per_cpu_second": ("decisions scored by 50 trees of depth 3", "per CPU s"),
         "rule_list_per_cpu_second": ("decisions scored by a rule list", "per CPU s"),
         "formula_per_cpu_second": ("decisions scored by a formula", "per CPU s"),

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clearsched.compiled.features import all_finite, count_smaller, new_rows
+from clearsched.compiled.feature import Feature
+from clearsched.compiled.features import compile_columns, count_smaller, new_rows
 from clearsched.problems.dag_jobs.features import (
     FEATURE_NAMES,
     FEATURES,
@@ -233,15 +234,18 @@ def test_ranks_of_many_keys_are_those_of_few() -> None:
     assert (ranks[160:] == -1).all()
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_number_that_is_none_is_found_wherever_it_is(value: float) -> None:
-    rows = new_rows(21, NUM_FEATURES)
-    rows[:] = 1
-    rows[20:] = np.nan  # beyond the rows that count
-    assert all_finite(rows, 20)
-    rows[19, 3] = value
-    assert not all_finite(rows, 20)
-    assert all_finite(rows, 19)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3.5e38])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_number_that_is_none_is_found_whichever_it_is(value: float, place: int) -> None:
+    """As it is written: of float32, where what is too large for it is infinite."""
+    features = [Feature(name, "", "", name) for name in "xyz"]
+    write, rows = compile_columns(1, features, list("xyz")), new_rows(3, 5)
+    rows[:] = np.nan  # what others hold does not count
+    assert write(rows, 1, 0.5, 3.4e38, True) is True
+    assert rows[1, 1:4].tolist() == [0.5, np.float32(3.4e38), 1.0]
+    assert write(rows, 2, *(value if i == place else -2.0 for i in range(3))) is False
+    assert np.isfinite(rows[2, 1:4]).tolist() == [i != place for i in range(3)]
+    assert np.isnan(rows[0]).all() and np.isnan(rows[:3, [0, 4]]).all()
 
 
 def test_rows_are_as_many_as_asked_for() -> None:

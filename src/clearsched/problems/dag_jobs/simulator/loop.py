@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.features import all_finite, new_rows
+from clearsched.compiled.features import new_rows
 from clearsched.compiled.jit import allocating, compiled, concurrent, inlined
 from clearsched.compiled.scoring import INVALID, NOTHING, Packed, best_candidate, write_levels, write_scores
 from clearsched.compiled.trees import BLOCK
@@ -79,10 +79,10 @@ def choose(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
 def choose_by_score(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
     """The candidate of the highest score, and as many executors as its job's limit leaves."""
     rows, stages, values = scratch.rows, scratch.stages, scratch.values
-    count = describe_candidates(state, rows, stages, scratch.numbers)
+    count, finite = describe_candidates(state, rows, stages, scratch.numbers)
     if count == 0:
         return NONE, 0
-    if not all_finite(rows, count):
+    if not finite:
         return INVALID, 0
     allowed = policy.stage.none and none_allowed(state)
     best = best_candidate(policy.stage, rows, count, values, allowed)

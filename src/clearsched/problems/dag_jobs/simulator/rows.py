@@ -46,7 +46,8 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
     for i in range(state.scalar[st.NUM_ACTIVE]):
         jobs += 1
         stages_of_one = max(stages_of_one, state.job[state.active[i], st.NUM_CANDIDATES])
-    return describe_candidates(state, rows, stages, np.empty(3 * (jobs + stages_of_one)))
+    count, _ = describe_candidates(state, rows, stages, np.empty(3 * (jobs + stages_of_one)))
+    return count
 
 
 class Totals(NamedTuple):
@@ -64,14 +65,15 @@ class Totals(NamedTuple):
 
 
 @compiled
-def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scratch: np.ndarray) -> int:
-    """`fill_features` with float64[3 x (active jobs + candidates of one job)] to work in."""
+def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scratch: np.ndarray) -> tuple[int, bool]:
+    """`fill_features` with float64[3 x (active jobs + candidates of one job)] to work in; whether all are finite."""
     totals = _totals(state)
     # Keys to rank by, and the ranks: first those of the jobs with a candidate, then those of one job's candidates.
     places = totals.ranked + totals.most
     keys, ranks, ordered = scratch[:places], scratch[places : 2 * places], scratch[2 * places : 3 * places]
     _rank_jobs(state, keys, ranks, ordered, totals.ranked)
     count = place = 0
+    finite = True
     for i in range(state.scalar[st.NUM_ACTIVE]):
         j = state.active[i]
         candidates = state.job[j, st.NUM_CANDIDATES]
@@ -79,14 +81,14 @@ def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scra
             continue
         _rank_stages(state, j, stages[count:], keys[totals.ranked :])
         count_smaller(keys, ranks, ordered, totals.ranked, candidates)
-        _describe_job(state, j, rows, count, totals, ranks[place])
+        finite &= _describe_job(state, j, rows, count, totals, ranks[place])
         place += 1
         for c in range(count, count + candidates):
             for column in range(NUM_JOB_FEATURES):
                 rows[c, column] = rows[count, column]
-            _describe_stage(state, stages[c], rows, c, ranks[totals.ranked + c - count])
+            finite &= _describe_stage(state, stages[c], rows, c, ranks[totals.ranked + c - count])
         count += candidates
-    return count
+    return count, finite
 
 
 @inlined
@@ -140,13 +142,13 @@ def _rank_stages(state: State, j: int, stages: np.ndarray, keys: np.ndarray) -> 
 
 
 @inlined
-def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Totals, smaller_jobs: float) -> None:
-    """Write the features of job j to a row."""
+def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Totals, smaller_jobs: float) -> bool:
+    """Write the features of job j to a row; whether all are finite."""
     scalar, job, work = state.scalar, state.job, state.work
     is_source = 1 if j == scalar[st.SOURCE_JOB] else 0
     held = job[j, st.ATTACHED] + job[j, st.TRANSIT] + job[j, st.PROMISED]  # as `executors_held`
     weight = work[j, st.WORK_LEFT_MS] + WORK_OFFSET_MS
-    _write_job(
+    finite: bool = _write_job(
         rows,
         row,
         is_source=is_source,
@@ -174,13 +176,14 @@ def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Tota
         executors=scalar[st.NUM_EXECUTORS],
         moving_delay_ms=scalar[st.MOVING_DELAY_MS],
     )
+    return finite
 
 
 @inlined
-def _describe_stage(state: State, s: int, rows: np.ndarray, row: int, earlier_candidates: float) -> None:
-    """Write the features of stage s, and of the decision, to a row."""
+def _describe_stage(state: State, s: int, rows: np.ndarray, row: int, earlier_candidates: float) -> bool:
+    """Write the features of stage s, and of the decision, to a row; whether all are finite."""
     stage = state.stage
-    _write_stage(
+    finite: bool = _write_stage(
         rows,
         row,
         waiting_parents=stage[s, st.WAITING],
@@ -197,6 +200,7 @@ def _describe_stage(state: State, s: int, rows: np.ndarray, row: int, earlier_ca
         executors=state.scalar[st.NUM_EXECUTORS],
         jobs=state.scalar[st.NUM_ACTIVE],
     )
+    return finite
 
 
 @inlined

@@ -26,8 +26,8 @@ def compile_columns(first: int, features: Sequence[Feature], quantities: Sequenc
     """A compiled function `write(rows, c, quantity=..., ...)`: it puts formula i of `features` into rows[c, first + i].
 
     It answers whether all that it put there are finite numbers. They are looked at before they are in memory: to read
-    whole columns right after they were written number by number takes three times as long as to write them, since the
-    processor waits until they have left its store buffer.
+    whole columns right after they were written number by number took three times as long as to write them, probably
+    since a processor waits until they have left its store buffer.
 
     It has no cache of its own: it is compiled into the problem's function that calls it, which has one. Division is
     IEEE's, so that a formula gives inf or nan, which the loop reports, where Python would raise ZeroDivisionError.

@@ -70,28 +70,30 @@ def run(state: Any, policy: Any, scratch: Any, fill: bool) -> tuple[int, int]:
     return decisions, candidates
 
 
+def timed(profiles: Profiles, setting: Setting, index: int, policy: Any, fill: bool = False) -> np.ndarray:
+    """float64[3]: decisions, their candidates (`run`) and CPU s of an episode; all 0 of -1, which compiles."""
+    state = start(profiles, setting.episode(profiles.trace.num_profiles, 0, max(index, 0)))
+    scratch = new_scratch(state)
+    begin = time.process_time()
+    decisions, candidates = run(state, policy, scratch, fill)
+    return (index >= 0) * np.array([decisions, candidates, time.process_time() - begin])
+
+
 def loop_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict[str, float]:
     """Decisions per CPU second of whole episodes, without and with the feature matrix; what a matrix takes."""
     policy = heuristic("fair").compiled
-    spent, decisions, candidates = {False: 0.0, True: 0.0}, 0, 0
+    plain, filled = np.zeros(3), np.zeros(3)
     for index in range(-1, 10**9):
-        workload = setting.episode(profiles.trace.num_profiles, 0, max(index, 0))
-        for fill in spent:
-            state = start(profiles, workload)
-            scratch = new_scratch(state)
-            begin = time.process_time()
-            found = run(state, policy, scratch, fill)
-            if index >= 0:  # the first one compiles
-                spent[fill] += time.process_time() - begin
-        if index >= 0:
-            decisions, candidates = decisions + found[0], candidates + found[1]
-        if sum(spent.values()) > 2 * cpu_seconds:
+        plain += timed(profiles, setting, index, policy)
+        filled += timed(profiles, setting, index, policy, fill=True)
+        if plain[2] + filled[2] > 2 * cpu_seconds:
             break
+    decisions, candidates, spent = filled.tolist()
     return {
         "candidates_per_decision": candidates / decisions,
-        "decisions_per_cpu_second": decisions / spent[False],
-        "decisions_with_matrix_per_cpu_second": decisions / spent[True],
-        "matrix_us": 1e6 * (spent[True] - spent[False]) / decisions,
+        "decisions_per_cpu_second": decisions / float(plain[2]),
+        "decisions_with_matrix_per_cpu_second": decisions / spent,
+        "matrix_us": 1e6 * (spent - float(plain[2])) / decisions,
     }
 
 
@@ -105,17 +107,12 @@ def rules_rate(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict
     ]
     cap = StepList((Step((), below=(CAP,)),), names_of(limit))
     policy = ScoredPolicy("benchmark", PROBLEM, {stage.name: RuleList(tuple(rules), names_of(stage)), limit.name: cap})
-    spent, decisions = 0.0, 0
+    found = np.zeros(3)
     for index in range(-1, 10**9):
-        state = start(profiles, setting.episode(profiles.trace.num_profiles, 0, max(index, 0)))
-        scratch = new_scratch(state)
-        begin = time.process_time()
-        found, _ = run(state, policy.compiled, scratch, False)
-        if index >= 0:  # the first one compiles
-            spent, decisions = spent + time.process_time() - begin, decisions + found
-        if spent > cpu_seconds:
+        found += timed(profiles, setting, index, policy.compiled)
+        if found[2] > cpu_seconds:
             break
-    return {"decisions_by_rules_per_cpu_second": decisions / spent}
+    return {"decisions_by_rules_per_cpu_second": float(found[0] / found[2])}
 
 
 def matrices(profiles: Profiles, setting: Setting) -> list[np.ndarray]:

@@ -122,6 +122,11 @@ def none_place(rules: Sequence[Rule]) -> int:
     return sum(rule.value > 0 for rule in rules)
 
 
+def divided(rules: Sequence[Rule], none: int) -> list[Rule]:
+    """The same order with the values of `values_of`: the first `none` rules stand above "none of these"."""
+    return [rule._replace(value=value) for rule, value in zip(rules, values_of(len(rules), none), strict=True)]
+
+
 def numbered(rules: Sequence[Rule], none: bool) -> list[Rule]:
     """The same order with whole values, down to 0, or with `none` around 0; rules of equal value get equal ones."""
     distinct = sorted({rule.value for rule in rules}, reverse=True)

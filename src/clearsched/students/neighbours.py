@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from clearsched.problems.programs import rounded
 from clearsched.scorers.conditions import Condition, Rule
-from clearsched.students.assembly import none_place, values_of
+from clearsched.students.assembly import divided, none_place
 from clearsched.students.rounding import Columns
 
 FACTORS = (0.7, 0.85, 1.2, 1.4)
@@ -42,10 +42,7 @@ def _none_moved(rules: Sequence[Rule]) -> list[list[Rule]]:
     """The lists in which one rule more, or one less, stands above "none of these"."""
     above = none_place(rules)
     places = [place for place in (above + 1, above - 1) if 0 <= place <= len(rules)]
-    return [
-        [rule._replace(value=value) for rule, value in zip(rules, values_of(len(rules), place), strict=True)]
-        for place in places
-    ]
+    return [divided(rules, place) for place in places]
 
 
 def further(asked: Sequence[Condition], conditions: Sequence[Condition]) -> Iterator[Condition]:

@@ -21,7 +21,7 @@ from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.ties import MOST
-from clearsched.students.assembly import none_place, numbered, values_of
+from clearsched.students.assembly import divided, none_place, numbered
 from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.neighbours import further, neighbours
 from clearsched.students.rounding import Columns
@@ -264,9 +264,7 @@ def structures(rules: RuleList, features: np.ndarray, max_rules: int, none: bool
             if len(rules.rules) < max_rules:
                 found.append([*head, narrower._replace(value=_above(rule, head)), rule, *tail])
                 if none and place in (border - 1, border):
-                    values = values_of(len(rules.rules) + 1, place + 1)
-                    parts = zip([*head, narrower, rule, *tail], values, strict=True)
-                    found.append([part._replace(value=value) for part, value in parts])
+                    found.append(divided([*head, narrower, rule, *tail], place + 1))
     return [replace(rules, rules=tuple(numbered(option, none)), shares=()) for option in found]
 
 

@@ -239,12 +239,17 @@ def test_ranks_of_many_keys_are_those_of_few() -> None:
 def test_a_number_that_is_none_is_found_whichever_it_is(value: float, place: int) -> None:
     """As it is written: of float32, where what is too large for it is infinite."""
     features = [Feature(name, "", "", name) for name in "xyz"]
-    write, rows = compile_columns(1, features, list("xyz")), new_rows(3, 5)
+    write, rows, read = compile_columns(1, features, list("xyz")), new_rows(3, 5), np.ones(5, bool)
     rows[:] = np.nan  # what others hold does not count
-    assert write(rows, 1, 0.5, 3.4e38, True) is True
+    assert write(rows, 1, read, 0.5, 3.4e38, True) is True
     assert rows[1, 1:4].tolist() == [0.5, np.float32(3.4e38), 1.0]
-    assert write(rows, 2, *(value if i == place else -2.0 for i in range(3))) is False
+    numbers = [value if i == place else -2.0 for i in range(3)]
+    assert write(rows, 2, read, *numbers) is False
     assert np.isfinite(rows[2, 1:4]).tolist() == [i != place for i in range(3)]
+    read[1 + place] = False  # nor what nobody reads, which is not written
+    assert write(rows, 0, read, *numbers) is True
+    assert np.isfinite(rows[0, 1:4]).tolist() == [i != place for i in range(3)]
+    rows[0] = np.nan
     assert np.isnan(rows[0]).all() and np.isnan(rows[:3, [0, 4]]).all()
 
 

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clearsched.compiled.cap_terms import NO_CAP_TERMS
 from clearsched.compiled.feature import Feature
 from clearsched.compiled.features import new_rows
 from clearsched.compiled.pairs import DIFFERENCE, OTHER, OWN
-from clearsched.compiled.scoring import NONE, Packed, best_candidate, scores_of
+from clearsched.compiled.scoring import NONE, Packed, best_candidate, columns_read, scores_of, with_patches
+from clearsched.compiled.steps import ASKED, MANY, NO_COLUMN, pack_steps
 from clearsched.compiled.trees import BLOCK, add_scores, pack
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Choice
@@ -282,6 +284,49 @@ def test_none_is_taken_where_no_score_is_above_0(kind: str) -> None:
         assert best_candidate(packed._replace(none=True), rows, count, values, True) == expected
         seen.add(expected == NONE)
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("kind", IN_LOOP)
+@pytest.mark.parametrize("patched", [False, True])
+def test_a_scorer_reads_no_other_column_than_it_says(kind: str, patched: bool) -> None:
+    """Whatever stands there: what nobody reads is not written in the loop."""
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        packed = random_scorer(kind, rng).pack(NAMES)
+        if patched:
+            patch = {"conditions": [(1, True, 1.0)], "of": NO_COLUMN, "terms": 0, "value": 1.0, "plus": []}
+            packed = with_patches(packed, pack_steps([patch], NO_CAP_TERMS))
+        read, rows, values = columns_read(packed, COLUMNS), new_rows(20, COLUMNS), np.empty(20 + BLOCK)
+        assert read[1] or not patched
+        rows[:20] = grid_rows(rng, 20)
+        best, scores = best_candidate(packed, rows, 20, values, True), values[:20].copy()
+        rows[:, ~read] = np.nan
+        assert best_candidate(packed, rows, 20, values, True) == best
+        np.testing.assert_array_equal(values[:20], scores)
+
+
+@pytest.mark.parametrize("ties", [(), ("-work_s",), ("-work_s", "rank"), ("age_s", "-rank", "size")])
+@pytest.mark.parametrize("most", [4, 5])
+def test_rules_ask_many_rows_as_they_ask_one(ties: tuple[str, ...], most: int) -> None:
+    """To the bit; those of more than four conditions row by row."""
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        rules = [
+            Rule(
+                tuple(
+                    Condition(int(f), bool(rng.integers(2)), float(rng.integers(1, 5)) / 2)
+                    for f in rng.permutation(COLUMNS)[: rng.integers(0 if place else most, most + 1)]
+                ),
+                float(rng.integers(-3, 4)),
+            )
+            for place in range(rng.integers(1, 6))
+        ]
+        scorer = RuleList((*rules, Rule((), 0.5)), NAMES, ties=ties)
+        packed, rows = scorer.pack(NAMES), grid_rows(rng, int(rng.integers(MANY, 40)))
+        assert packed.steps.plain[0] == (most <= ASKED)
+        together, alone = scorer.scores(rows, NAMES), [scorer.scores(row[None], NAMES)[0] for row in rows]
+        np.testing.assert_array_equal(together, alone)
+        np.testing.assert_allclose(together, [by_hand(scorer, row) for row in rows], rtol=1e-12)
 
 
 def test_points_with_ties_choose_the_most_points_then_by_the_ties() -> None:

@@ -23,20 +23,22 @@ FEW = 64
 
 
 def compile_columns(first: int, features: Sequence[Feature], quantities: Sequence[str]) -> Any:
-    """A compiled function `write(rows, c, quantity=..., ...)`: it puts formula i of `features` into rows[c, first + i].
+    """A compiled function `write(rows, c, read, quantity=..., ...)`: it puts formula i of `features` where it belongs.
 
-    It answers whether all that it put there are finite numbers. They are looked at before they are in memory: to read
+    That is rows[c, first + i], if bool `read[first + i]` says so: a list of rules reads a few features of forty. It
+    answers whether all that it put there are finite numbers. They are looked at before they are in memory: to read
     whole columns right after they were written number by number took three times as long as to write them, probably
     since a processor waits until they have left its store buffer.
 
     It has no cache of its own: it is compiled into the problem's function that calls it, which has one. Division is
     IEEE's, so that a formula gives inf or nan, which the loop reports, where Python would raise ZeroDivisionError.
     """
-    lines = [f"def write(rows, c, {', '.join(quantities)}):"]
+    lines = [f"def write(rows, c, read, {', '.join(quantities)}):"]
     lines.append("    wrong = 0")
-    for i, feature in enumerate(features):
-        lines += [f"    value = float32({feature.formula})", f"    rows[c, {first + i}] = value"]
-        lines.append("    wrong |= not abs(value) <= LARGEST")
+    for column, feature in enumerate(features, first):
+        lines.append(f"    if read[{column}]:")
+        lines += [f"        value = float32({feature.formula})", f"        rows[c, {column}] = value"]
+        lines.append("        wrong |= not abs(value) <= LARGEST")
     lines.append("    return wrong == 0")
     scope: dict[str, Any] = {"float32": np.float32, "LARGEST": LARGEST}
     exec("\n".join(lines), scope)

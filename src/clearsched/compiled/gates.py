@@ -14,6 +14,7 @@ import numpy as np
 
 from clearsched.compiled.scoring import NOTHING, Packed
 from clearsched.compiled.steps import joined as joined_steps
+from clearsched.compiled.steps import with_plain
 from clearsched.compiled.trees import LEAF, Trees, pack
 from clearsched.errors import ClearschedError
 
@@ -47,11 +48,13 @@ def gated(scorer: Packed, gate: Gate, num_features: int, where: str) -> Packed:
     place = steps.first_condition[:-1]
     return scorer._replace(
         trees=pack(trees, num_features, where),
-        steps=steps._replace(
-            first_condition=steps.first_condition + np.arange(len(steps.first_condition)),
-            feature=np.insert(steps.feature, place, gate.column),
-            below=np.insert(steps.below, place, gate.below),
-            threshold=np.insert(steps.threshold, place, np.float32(gate.threshold)),
+        steps=with_plain(
+            steps._replace(
+                first_condition=steps.first_condition + np.arange(len(steps.first_condition)),
+                feature=np.insert(steps.feature, place, gate.column),
+                below=np.insert(steps.below, place, gate.below),
+                threshold=np.insert(steps.threshold, place, np.float32(gate.threshold)),
+            )
         ),
     )
 

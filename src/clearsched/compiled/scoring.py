@@ -1,9 +1,9 @@
 """Choosing by score: what answers one choice inside the loop, and the best of the candidates.
 
 The score of a candidate is a formula plus a sum of trees plus the least of some cap terms plus the first step that fits
-plus a small network; a scorer has one of the five, and what it lacks adds nothing. "None of these" has the score 0 by
-definition, so that a policy which never idles scores all candidates above 0. Trees may ask for two candidates at a time
-(`pairs`). Patches (`patches`) come on top.
+plus a small network; most scorers have one of the five, and what one lacks adds nothing. "None of these" has the score
+0 by definition, so that a policy which never idles scores all candidates above 0. Trees may ask for two candidates at a
+time (`pairs`). Patches (`patches`) come on top.
 """
 
 from __future__ import annotations
@@ -18,8 +18,17 @@ from clearsched.compiled.jit import allocating, compiled, inlined
 from clearsched.compiled.pairs import add_pairs
 from clearsched.compiled.patches import lower_levels, place_of
 from clearsched.compiled.perceptron import NO_NETWORK, Network, add_network
-from clearsched.compiled.steps import NO_STEPS, Steps, add_steps, joined
-from clearsched.compiled.trees import BLOCK, NO_TREES, Trees, add_scores
+from clearsched.compiled.steps import (
+    MANY,
+    NO_COLUMN,
+    NO_STEPS,
+    Steps,
+    add_steps,
+    are_plain,
+    joined,
+    write_plain_steps,
+)
+from clearsched.compiled.trees import BLOCK, LEAF, NO_TREES, Trees, add_scores
 from clearsched.errors import ClearschedError
 
 NONE = -1
@@ -52,6 +61,17 @@ class Packed(NamedTuple):
 NOTHING = Packed()
 
 
+def columns_read(scorer: Packed, width: int) -> np.ndarray:
+    """bool[width]: which columns of rows of this width a scorer reads, its patches too."""
+    trees, steps = scorer.trees.feature, scorer.steps
+    asked = [scorer.formula.feature, scorer.caps.feature, scorer.network.feature]
+    asked += [steps.feature, steps.of[steps.of != NO_COLUMN], steps.caps.feature, steps.column]
+    asked.append(trees[trees != LEAF] % width)  # those of pairs say of whom
+    flags = np.zeros(width, np.bool_)
+    flags[np.concatenate(asked)] = True
+    return flags
+
+
 @inlined
 def write_scores(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Write the scores of the first `count` rows to `values`; the next trees.BLOCK - 1 values may change too.
@@ -61,15 +81,25 @@ def write_scores(scorer: Packed, rows: np.ndarray, count: int, values: np.ndarra
     write_formula(scorer.formula, rows, count, values)
     if scorer.pairs > 0:
         add_pairs(scorer.trees, scorer.pairs, scorer.opponents, rows, count, values)
-    else:
+    elif len(scorer.trees.root) > 0:
         add_scores(scorer.trees, rows, count, values)
     if len(scorer.caps.coefficient) > 0:
         add_cap_terms(scorer.caps, rows, count, values)
     steps = len(scorer.steps.of) - scorer.patches
     if steps > 0:
-        add_steps(scorer.steps, rows, count, values, steps)
+        if count >= MANY and is_alone(scorer) and are_plain(scorer.steps, steps):
+            write_plain_steps(scorer.steps, rows, count, values, steps)
+        else:
+            add_steps(scorer.steps, rows, count, values, steps)
     if len(scorer.network.feature) > 0:
         add_network(scorer.network, rows, count, values)
+
+
+@inlined
+def is_alone(scorer: Packed) -> bool:
+    """Whether nothing adds to its steps; trees do where whole points have ties."""
+    terms = len(scorer.formula.feature) + len(scorer.trees.root) + len(scorer.caps.coefficient)
+    return terms == 0 and scorer.formula.constant == 0.0
 
 
 @inlined

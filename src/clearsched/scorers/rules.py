@@ -13,11 +13,10 @@ import numpy as np
 from clearsched.compiled.cap_terms import NO_CAP_TERMS
 from clearsched.compiled.scoring import Packed
 from clearsched.compiled.steps import NO_COLUMN, pack_steps
-from clearsched.compiled.trees import pack
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.scorers import words
-from clearsched.scorers.conditions import Rule, by_columns, compile_rules, first_rule, parse_conditions
+from clearsched.scorers.conditions import Rule, by_columns, first_rule, parse_conditions
 from clearsched.scorers.pieces import each_less, each_of, less, ties_of, with_item
 from clearsched.scorers.scorer import (
     LEVEL,
@@ -59,12 +58,11 @@ class RuleList(ByColumns):
     def pack(self, names: Sequence[str], where: str = "scorer") -> Packed:
         """Flat arrays for the loop."""
         column = {name: known_column(name, names, where) for name in self.used}
-        rules = [Rule(by_columns(conditions, self.names, column), value) for conditions, value in self.rules]
-        if not self.ties:
-            return Packed(trees=pack([compile_rules(rules)], len(names), where))
+        rules = [(by_columns(conditions, self.names, column), value) for conditions, value in self.rules]
         plus = [(column[name], weight) for name, weight in tie_weights(self.ties)]
+        worth = _apart if self.ties else float
         steps = [
-            {"conditions": conditions, "of": NO_COLUMN, "terms": 0, "value": _apart(value), "plus": plus}
+            {"conditions": conditions, "of": NO_COLUMN, "terms": 0, "value": worth(value), "plus": plus}
             for conditions, value in rules
         ]
         return Packed(steps=pack_steps(steps, NO_CAP_TERMS))

@@ -149,9 +149,12 @@ class DagJobs(ByName):
         """A policy by scores."""
         import numpy as np
 
+        from clearsched.compiled.scoring import columns_read
+        from clearsched.problems.dag_jobs.features import NUM_FEATURES
         from clearsched.problems.dag_jobs.simulator.loop import Compiled
 
-        return Compiled(LEARNED, np.zeros(2), rank, level)
+        read = columns_read(rank, NUM_FEATURES) | columns_read(level, NUM_FEATURES)
+        return Compiled(LEARNED, np.zeros(2), rank, level, read)
 
     def compile_heuristic(self, name: str, parameters: Sequence[float]) -> Compiled:
         """A heuristic."""

@@ -148,9 +148,11 @@ class DeferrableJobsProblem(ByName):
         """A policy that runs in the loop, of the packed scorer of `start`; there is no level choice."""
         import numpy as np
 
+        from clearsched.compiled.scoring import columns_read
+        from clearsched.problems.deferrable_jobs.features import NUM_FEATURES
         from clearsched.problems.deferrable_jobs.simulator.loop import LEARNED, Compiled
 
-        return Compiled(LEARNED, np.zeros(0), rank)
+        return Compiled(LEARNED, np.zeros(0), rank, read=columns_read(rank, NUM_FEATURES))
 
     def compile_heuristic(self, name: str, parameters: Sequence[float]) -> Compiled:
         """A heuristic that runs in the loop.

@@ -21,6 +21,9 @@ from clearsched.problems.dag_jobs.simulator.rounds import none_allowed, somethin
 from clearsched.problems.dag_jobs.simulator.rows import describe_candidates, describe_fault, fill_features, place_of
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
+EVERY = np.ones(NUM_FEATURES, np.bool_)
+"""Of the features: all are read."""
+
 EPSILON = 1e-9
 """Keeps a limit that is whole, but for rounding, from growing by one."""
 
@@ -36,6 +39,7 @@ class Compiled(NamedTuple):
     parameters: np.ndarray  # float64[2]
     stage: Packed = NOTHING
     limit: Packed = NOTHING
+    read: np.ndarray = EVERY  # bool[NUM_FEATURES]: the features that either asks for; no others are written
 
 
 class Scratch(NamedTuple):
@@ -59,7 +63,7 @@ def new_scratch(state: State) -> Scratch:
     )
 
 
-@compiled
+@inlined
 def choose(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
     """(stage, requested executors) of the pending decision, or (NONE, 0), or (INVALID, 0). `survey` must have run.
 
@@ -75,11 +79,11 @@ def choose(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
     return s, requested
 
 
-@compiled
+@inlined
 def choose_by_score(state: State, policy: Compiled, scratch: Scratch) -> tuple[int, int]:
     """The candidate of the highest score, and as many executors as its job's limit leaves."""
     rows, stages, values = scratch.rows, scratch.stages, scratch.values
-    count, finite = describe_candidates(state, rows, stages, scratch.numbers)
+    count, finite = describe_candidates(state, rows, stages, scratch.numbers, policy.read)
     if count == 0:
         return NONE, 0
     if not finite:

@@ -1,7 +1,8 @@
 """The rows of features that describe the candidates of the pending decision: `features.FEATURES`, filled in.
 
 `fill_features` looks up the quantities that `JOB_QUANTITIES` and `STAGE_QUANTITIES` name; the compiled formulas do the
-rest. Sums over all jobs are made once a decision, the features of a job once for all its candidates.
+rest. Sums over all jobs are made once a decision, the features of a job once for all its candidates, and of a policy
+that says what it reads no others are made.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from clearsched.problems.dag_jobs.features import (
     FEATURE_NAMES,
     FEATURES,
     JOB_QUANTITIES,
+    NUM_FEATURES,
     NUM_JOB_FEATURES,
     STAGE_QUANTITIES,
 )
@@ -25,6 +27,8 @@ from clearsched.problems.dag_jobs.simulator.state import State
 
 WORK_OFFSET_MS = 5000.0
 """Added to a job's work left where shares are computed, so that a job about to end still counts."""
+
+JOB_RANK, STAGE_RANK = FEATURE_NAMES.index("job_work_rank"), FEATURE_NAMES.index("stage_rank")
 
 _write_job = compile_columns(0, FEATURES[:NUM_JOB_FEATURES], list(JOB_QUANTITIES))
 _write_stage = compile_columns(NUM_JOB_FEATURES, FEATURES[NUM_JOB_FEATURES:], list(STAGE_QUANTITIES))
@@ -46,7 +50,8 @@ def fill_features(state: State, rows: np.ndarray, stages: np.ndarray) -> int:
     for i in range(state.scalar[st.NUM_ACTIVE]):
         jobs += 1
         stages_of_one = max(stages_of_one, state.job[state.active[i], st.NUM_CANDIDATES])
-    count, _ = describe_candidates(state, rows, stages, np.empty(3 * (jobs + stages_of_one)))
+    read = np.ones(NUM_FEATURES, np.bool_)
+    count, _ = describe_candidates(state, rows, stages, np.empty(3 * (jobs + stages_of_one)), read)
     return count
 
 
@@ -65,13 +70,19 @@ class Totals(NamedTuple):
 
 
 @compiled
-def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scratch: np.ndarray) -> tuple[int, bool]:
-    """`fill_features` with float64[3 x (active jobs + candidates of one job)] to work in; whether all are finite."""
+def describe_candidates(
+    state: State, rows: np.ndarray, stages: np.ndarray, scratch: np.ndarray, read: np.ndarray
+) -> tuple[int, bool]:
+    """`fill_features` of the columns that bool[NUM_FEATURES] names; whether all that was written is finite.
+
+    `scratch`: float64[3 x (active jobs + candidates of one job)], to work in.
+    """
     totals = _totals(state)
     # Keys to rank by, and the ranks: first those of the jobs with a candidate, then those of one job's candidates.
     places = totals.ranked + totals.most
     keys, ranks, ordered = scratch[:places], scratch[places : 2 * places], scratch[2 * places : 3 * places]
-    _rank_jobs(state, keys, ranks, ordered, totals.ranked)
+    if read[JOB_RANK]:
+        _rank_jobs(state, keys, ranks, ordered, totals.ranked)
     count = place = 0
     finite = True
     for i in range(state.scalar[st.NUM_ACTIVE]):
@@ -80,13 +91,17 @@ def describe_candidates(state: State, rows: np.ndarray, stages: np.ndarray, scra
         if candidates == 0:
             continue
         _rank_stages(state, j, stages[count:], keys[totals.ranked :])
-        count_smaller(keys, ranks, ordered, totals.ranked, candidates)
-        finite &= _describe_job(state, j, rows, count, totals, ranks[place])
+        if read[STAGE_RANK]:
+            count_smaller(keys, ranks, ordered, totals.ranked, candidates)
+        finite &= _describe_job(state, j, rows, count, read, totals, ranks[place])
         place += 1
+        for column in range(NUM_JOB_FEATURES):
+            if read[column]:
+                value = rows[count, column]
+                for c in range(count + 1, count + candidates):
+                    rows[c, column] = value
         for c in range(count, count + candidates):
-            for column in range(NUM_JOB_FEATURES):
-                rows[c, column] = rows[count, column]
-            finite &= _describe_stage(state, stages[c], rows, c, ranks[totals.ranked + c - count])
+            finite &= _describe_stage(state, stages[c], rows, c, read, ranks[totals.ranked + c - count])
         count += candidates
     return count, finite
 
@@ -142,8 +157,10 @@ def _rank_stages(state: State, j: int, stages: np.ndarray, keys: np.ndarray) -> 
 
 
 @inlined
-def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Totals, smaller_jobs: float) -> bool:
-    """Write the features of job j to a row; whether all are finite."""
+def _describe_job(
+    state: State, j: int, rows: np.ndarray, row: int, read: np.ndarray, totals: Totals, smaller_jobs: float
+) -> bool:
+    """Write the features of job j that are read to a row; whether all are finite."""
     scalar, job, work = state.scalar, state.job, state.work
     is_source = 1 if j == scalar[st.SOURCE_JOB] else 0
     held = job[j, st.ATTACHED] + job[j, st.TRANSIT] + job[j, st.PROMISED]  # as `executors_held`
@@ -151,6 +168,7 @@ def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Tota
     finite: bool = _write_job(
         rows,
         row,
+        read,
         is_source=is_source,
         held=held - is_source * scalar[st.TO_DECIDE],
         parked=job[j, st.POOL] - is_source * decided_in_pools(state),
@@ -180,12 +198,15 @@ def _describe_job(state: State, j: int, rows: np.ndarray, row: int, totals: Tota
 
 
 @inlined
-def _describe_stage(state: State, s: int, rows: np.ndarray, row: int, earlier_candidates: float) -> bool:
-    """Write the features of stage s, and of the decision, to a row; whether all are finite."""
+def _describe_stage(
+    state: State, s: int, rows: np.ndarray, row: int, read: np.ndarray, earlier_candidates: float
+) -> bool:
+    """Write the features of stage s, and of the decision, that are read to a row; whether all are finite."""
     stage = state.stage
     finite: bool = _write_stage(
         rows,
         row,
+        read,
         waiting_parents=stage[s, st.WAITING],
         unstarted=stage[s, st.UNSTARTED],
         running=stage[s, st.RUNNING],

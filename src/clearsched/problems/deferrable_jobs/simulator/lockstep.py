@@ -185,9 +185,10 @@ def _observe(
     none_allowed: np.ndarray,
     waiting: np.ndarray,
 ) -> None:
+    read = np.ones(NUM_FEATURES, np.bool_)
     for b in range(len(pending)):
         state = get(states, pending[b], like)
-        count = fill_rows(state, rows, start[b], numbers)
+        count = fill_rows(state, rows, start[b], numbers, read)
         for c in range(count):
             job[start[b] + c] = state.candidates[c]
         none_allowed[b] = engine.none_allowed(state)

@@ -25,12 +25,17 @@ LEARNED = -1
 """Code of a policy that scores the candidates; a heuristic's is its position in the registry."""
 
 
+EVERY = np.ones(NUM_FEATURES, np.bool_)
+"""Of the features: all are read."""
+
+
 class Compiled(NamedTuple):
     """A policy that runs inside the loop: a heuristic with its parameters, or what scores candidates."""
 
     code: int
     parameters: np.ndarray  # float64[as many as it has]
     start: Packed = NOTHING
+    read: np.ndarray = EVERY  # bool[NUM_FEATURES]: the features that it asks for; no others are written
 
 
 class Scratch(NamedTuple):
@@ -73,7 +78,7 @@ def choose(state: State, policy: Compiled, scratch: Scratch) -> int:
     """
     may_wait = none_allowed(state)
     if policy.code == LEARNED:
-        count = fill_rows(state, scratch.rows, 0, scratch.numbers)
+        count = fill_rows(state, scratch.rows, 0, scratch.numbers, policy.read)
         best = best_candidate(policy.start, scratch.rows, count, scratch.values, may_wait)
         return state.candidates[best] if best >= 0 else best
     j = ask_heuristic(state, policy.code, policy.parameters)

@@ -6,7 +6,7 @@ import numpy as np
 
 from clearsched.compiled.features import compile_columns, count_smaller
 from clearsched.compiled.jit import compiled, inlined
-from clearsched.problems.deferrable_jobs.features import FEATURES, QUANTITIES
+from clearsched.problems.deferrable_jobs.features import FEATURE_NAMES, FEATURES, QUANTITIES
 from clearsched.problems.deferrable_jobs.simulator.room import margin_of, safety_of, slack_of
 from clearsched.problems.deferrable_jobs.simulator.state import (
     ARRIVAL,
@@ -26,11 +26,14 @@ from clearsched.problems.deferrable_jobs.simulator.state import (
     State,
 )
 
+ROOM_LEAST, ROOM_MEAN, ROOM_SAFETY = map(FEATURE_NAMES.index, ("room_least", "room_mean", "room_safety"))
+"""What goes through all slots of a job's run to be told."""
+
 _write = compile_columns(0, FEATURES, tuple(QUANTITIES))
 
 
 @compiled
-def fill_rows(state: State, rows: np.ndarray, first: int, numbers: np.ndarray) -> int:
+def fill_rows(state: State, rows: np.ndarray, first: int, numbers: np.ndarray, read: np.ndarray) -> int:
     """Write the candidates' features to rows[first:]; their number.
 
     Args:
@@ -38,6 +41,7 @@ def fill_rows(state: State, rows: np.ndarray, first: int, numbers: np.ndarray) -
         rows: float32[n, NUM_FEATURES], with room for them.
         first: row of the first candidate.
         numbers: float64[at least 4 x candidates], to work in.
+        read: bool[NUM_FEATURES]: those that are asked for; no others are written.
     """
     scalar, job = state.scalar, state.job
     count, now = scalar[NUM_CANDIDATES], scalar[SLOT]
@@ -63,6 +67,7 @@ def fill_rows(state: State, rows: np.ndarray, first: int, numbers: np.ndarray) -
         _write(
             rows,
             first + c,
+            read,
             job[j, CPU],
             duration,
             now - job[j, ARRIVAL],
@@ -71,9 +76,9 @@ def fill_rows(state: State, rows: np.ndarray, first: int, numbers: np.ndarray) -
             numbers[c],
             ranks[c],
             state.room[0],
-            margin_of(state, j),
-            mean_room(state, duration) - job[j, CPU],
-            safety_of(state, j),
+            margin_of(state, j) if read[ROOM_LEAST] else 0,
+            mean_room(state, duration) - job[j, CPU] if read[ROOM_MEAN] else 0.0,
+            safety_of(state, j) if read[ROOM_SAFETY] else 0.0,
             state.committed[0] - state.committed[duration - 1],
             scalar[USED],
             capacity,

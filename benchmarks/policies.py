@@ -5,8 +5,8 @@
 Settings (a) and (b), fair heuristic. First decisions per CPU second of whole episodes, without and with
 the feature matrix filled at every decision, and of episodes that a rule list and a cap decide, from features to answer;
 then, on the matrices of the fair ones, evaluations per CPU second of an ensemble of 50 trees of depth 3, of a
-rule list and of a formula, each with the same trees walked node by node for
-comparison. CPU seconds of one thread; compilation is not counted.
+rule list and of a formula; for comparison of the trees walked node by node, and of the list asked row by row. CPU
+seconds of one thread; compilation is not counted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from settings import SETTINGS, TIMED, Row, Setting, command, print_by_setting
 from clearsched.compiled.features import new_rows
 from clearsched.compiled.formulae import pack_formula
 from clearsched.compiled.scoring import Packed
+from clearsched.compiled.steps import add_steps
 from clearsched.compiled.trees import BLOCK, LEAF, add_walk, pack
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES, NUM_FEATURES
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
@@ -32,7 +32,7 @@ from clearsched.problems.dag_jobs.simulator.candidates import survey
 from clearsched.problems.dag_jobs.simulator.engine import advance, commit
 from clearsched.problems.dag_jobs.simulator.loop import choose, new_scratch, write_scores
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.dag_jobs.simulator.rows import fill_features
+from clearsched.problems.dag_jobs.simulator.rows import describe_candidates, fill_features
 from clearsched.problems.dag_jobs.simulator.simulate import start
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy, names_of
@@ -56,14 +56,15 @@ CAP = {"times": 2.0, "job_share_40": 1.0}
 WEIGHTS = {"job_work_left_s": -1.0, "job_is_source": 100.0, "stage_is_ready": 10.0, "stage_levels_below": 1.0}
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def run(state: Any, policy: Any, scratch: Any, fill: bool) -> tuple[int, int]:
     """An episode; the number of its decisions, and of their candidates if the matrix is filled."""
     decisions = candidates = 0
     while advance(state):
         survey(state)
         if fill:
-            candidates += fill_features(state, scratch.rows, scratch.stages)
+            found, _ = describe_candidates(state, scratch.rows, scratch.stages, scratch.numbers, policy.read)
+            candidates += found
         stage, requested = choose(state, policy, scratch)
         commit(state, stage, requested)
         decisions += 1
@@ -97,16 +98,21 @@ def loop_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict
     }
 
 
-def rules_rate(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict[str, float]:
-    """Decisions per CPU second of whole episodes that a rule list and a cap decide."""
-    stage, limit = PROBLEM.choices
+def as_list() -> RuleList:
+    """`RULES`."""
     at = {name: place for place, name in enumerate(FEATURE_NAMES)}
     rules = [
         Rule(tuple(Condition(at[name], True, bound) for name, bound in rule.items()), float(len(RULES) - place))
         for place, rule in enumerate(RULES)
     ]
+    return RuleList(tuple(rules), FEATURE_NAMES)
+
+
+def rules_rate(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict[str, float]:
+    """Decisions per CPU second of whole episodes that a rule list and a cap decide."""
+    stage, limit = PROBLEM.choices
     cap = StepList((Step((), below=(CAP,)),), names_of(limit))
-    policy = ScoredPolicy("benchmark", PROBLEM, {stage.name: RuleList(tuple(rules), names_of(stage)), limit.name: cap})
+    policy = ScoredPolicy("benchmark", PROBLEM, {stage.name: as_list(), limit.name: cap})
     found = np.zeros(3)
     for index in range(-1, 10**9):
         found += timed(profiles, setting, index, policy.compiled)
@@ -142,20 +148,6 @@ def fit_like(rng: np.random.Generator, rows: np.ndarray, depth: int) -> dict[str
     }
 
 
-def as_tree(rules: Sequence[dict[str, float]]) -> dict[str, list]:
-    """A rule list as one tree: the nodes of each rule, a question a condition and its leaf, one rule after another."""
-    first = np.cumsum([0, *(len(rule) + 1 for rule in rules)]).tolist()
-    tree: dict[str, list] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
-    for place, rule in enumerate(rules):
-        for name, bound in rule.items():
-            node = (FEATURE_NAMES.index(name), bound, len(tree["feature"]) + 1, first[place + 1], 0.0)
-            for column, value in zip(tree.values(), node, strict=True):
-                column.append(value)
-        for column, value in zip(tree.values(), (LEAF, 0.0, 0, 0, -float(place)), strict=True):
-            column.append(value)
-    return tree
-
-
 @njit(cache=True)
 def evaluate(scorer: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int) -> float:
     """Score every decision `repeats` times, as the loop does."""
@@ -180,6 +172,18 @@ def evaluate_walking(scorer: Any, matrices: Any, counts: np.ndarray, values: np.
     return total
 
 
+@njit(cache=True)
+def evaluate_row_by_row(scorer: Any, matrices: Any, counts: np.ndarray, values: np.ndarray, repeats: int) -> float:
+    """The same of a rule list, the first rule that fits each row in turn."""
+    total = 0.0
+    for _ in range(repeats):
+        for d in range(len(counts)):
+            values[: counts[d]] = 0.0
+            add_steps(scorer.steps, matrices[d], counts[d], values, len(scorer.steps.of))
+            total += values[0]
+    return total
+
+
 def score_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dict[str, float]:
     """Decisions per CPU second whose candidates are scored."""
     found = matrices(profiles, setting)
@@ -193,7 +197,7 @@ def score_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dic
     rng = np.random.default_rng(0)
     seen = np.concatenate(found)
     trees = pack([fit_like(rng, seen, 3) for _ in range(50)], NUM_FEATURES, "benchmark")
-    listed = pack([as_tree(RULES)], NUM_FEATURES, "benchmark")
+    listed = as_list().pack(FEATURE_NAMES)
     values = np.zeros(counts.max() + BLOCK)
 
     def rate(run: Any, scorer: Packed) -> float:
@@ -208,7 +212,9 @@ def score_rates(profiles: Profiles, setting: Setting, cpu_seconds: float) -> dic
     answer["trees_50x3_per_cpu_second"] = rate(evaluate, Packed(trees=trees))
     answer["trees_50x3_walked_per_cpu_second"] = rate(evaluate_walking, Packed(trees=trees))
     answer["trees_50x3_ratio"] = answer["trees_50x3_per_cpu_second"] / answer["trees_50x3_walked_per_cpu_second"]
-    answer["rule_list_per_cpu_second"] = rate(evaluate, Packed(trees=listed))
+    answer["rule_list_per_cpu_second"] = rate(evaluate, listed)
+    answer["rule_list_row_by_row_per_cpu_second"] = rate(evaluate_row_by_row, listed)
+    answer["rule_list_ratio"] = answer["rule_list_per_cpu_second"] / answer["rule_list_row_by_row_per_cpu_second"]
     answer["formula_per_cpu_second"] = rate(evaluate, Packed(pack_formula(WEIGHTS, FEATURE_NAMES, "benchmark")))
     return answer
 

@@ -1,4 +1,4 @@
-"""Rule lists, trees and tree ensembles as flat arrays, so that a student costs what a heuristic costs.
+"""Trees and tree ensembles as flat arrays, so that a student costs what a heuristic costs.
 
 Walking a tree node by node, every question waits for the answer to the one before. An ensemble of trees with at most
 three questions on a path (what boosting fits) is therefore also kept with all trees filled up to seven questions and

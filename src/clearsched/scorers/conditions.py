@@ -1,8 +1,8 @@
-"""Conditions on features, and rules made of them: as text, as a flat tree for the loop, out of fitted trees.
+"""Conditions on features, and rules made of them: as text, as a flat tree, out of fitted trees.
 
-A list of rules is written as text, parsed from text, and compiled to a flat tree for the simulator's loop; so the text
-that a person reads (and may edit) is what runs. Conditions count features by their column; names are given where text
-is read or written.
+A list of rules is written as text, parsed from text, and packed for the simulator's loop; so the text that a person
+reads (and may edit) is what runs. Conditions count features by their column; names are given where
+text is read or written.
 """
 
 from __future__ import annotations

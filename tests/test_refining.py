@@ -471,9 +471,9 @@ def costly(cost: Mapping[int, float], asked: list[int] | None = None) -> Any:
 def probes_by(excess: Callable[[ScoredPolicy], float]) -> Any:
     """Probes of one episode that told, on which a policy is so far beyond its bounds."""
 
-    def nearest(policies: list[ScoredPolicy]) -> list[int]:
+    def nearest(policies: list[ScoredPolicy], most: int) -> list[int]:
         far = list(map(excess, policies))
-        return [place for place, each in enumerate(far) if each == min(far)]
+        return [place for place, each in enumerate(far) if each == min(far)][:most]
 
     return SimpleNamespace(nearest=nearest, verdict=lambda policy: SimpleNamespace(strays=excess(policy) > 0))
 
@@ -657,7 +657,7 @@ def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None
         asked.append(policy)
         return SimpleNamespace(strays=len(asked) < 3)
 
-    probes: Any = SimpleNamespace(nearest=lambda policies: list(range(len(policies))), verdict=verdict)
+    probes: Any = SimpleNamespace(nearest=lambda policies, most: list(range(len(policies)))[:most], verdict=verdict)
     found = descended(student_of(RuleList((Rule((), 1.0),), NAMES)), around(task), probes, columns_of(seen), 16)
     assert found is asked[2] and len(asked) == len(set(map(id, asked))) == 3
 
@@ -708,19 +708,20 @@ def test_a_repair_may_move_a_number(seen: Choices, monkeypatch: pytest.MonkeyPat
 
 
 @given(
-    st.lists(st.lists(st.sampled_from([1.0, 1.5, 2.4, 3.0, np.inf]), min_size=4, max_size=4), min_size=1, max_size=9)
+    st.lists(st.lists(st.sampled_from([1.0, 1.5, 2.4, 3.0, np.inf]), min_size=4, max_size=4), min_size=1, max_size=9),
+    st.integers(1, 9),
 )
-def test_the_nearest_are_the_least_beyond_the_bounds_on_what_told(tables: list[list[float]]) -> None:
+def test_the_nearest_are_the_least_beyond_the_bounds_on_what_told(tables: list[list[float]], most: int) -> None:
     """As summed over the four episodes that told, first of their parts or not; what told nobody counts for nothing."""
     told = (0, 5, 20, 39)
     probes = probes_of_forty()
     costs = [dict(zip(told, each, strict=True)) for each in tables]
     policies = [costly({**each, 38: 9.0}) for each in costs]
-    assert probes.nearest(policies) == list(range(len(policies))), "nothing told yet"
+    assert probes.nearest(policies, most) == list(range(len(policies)))[:most], "nothing told yet"
     for place in told:
         assert probes.verdict(straying(place)).strays
     beyond = [sum(max(0.0, cost / safety.NEAR - 1) for cost in each.values()) for each in costs]
-    assert probes.nearest(policies) == [place for place, far in enumerate(beyond) if far == min(beyond)]
+    assert probes.nearest(policies, most) == [place for place, far in enumerate(beyond) if far == min(beyond)][:most]
 
 
 def test_who_is_beyond_more_already_than_another_in_all_runs_no_further() -> None:
@@ -730,7 +731,17 @@ def test_who_is_beyond_more_already_than_another_in_all_runs_no_further() -> Non
         assert probes.verdict(straying(place)).strays
     asked: list[int] = []
     policies = [costly({5: 1.6, 20: 3.0}), costly({5: 1.6, 20: 1.7}), costly({5: 1.0, 20: 3.0}, asked)]
-    assert probes.nearest(policies) == [1] and asked == [20]
+    assert probes.nearest(policies, 2) == [1] and asked == [20]
+
+
+def test_of_equals_no_more_run_than_are_asked_for() -> None:
+    """Of nine policies that are safe on all that told, the first two run on both episodes, others on none."""
+    probes = probes_of_forty()
+    for place in (5, 20):
+        assert probes.verdict(straying(place)).strays
+    asked: list[list[int]] = [[] for _ in range(9)]
+    assert probes.nearest([costly({}, each) for each in asked], 2) == [0, 1]
+    assert [sorted(set(each)) for each in asked] == [[5, 20], [5, 20], *[[]] * 7]
 
 
 def test_a_repair_may_put_what_is_rare_first(seen: Choices) -> None:

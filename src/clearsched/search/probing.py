@@ -8,7 +8,7 @@ the same way is refused after that episode alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -124,21 +124,25 @@ class Probes:
         """How many episodes told, of which candidates are asked."""
         return len(self._told)
 
-    def nearest(self, policies: Sequence[Policy]) -> list[int]:
-        """The places of those that are the least beyond the bounds on the episodes that told, summed; all, if none did.
+    def nearest(self, policies: Sequence[Policy], most: int) -> list[int]:
+        """The places of those that are the least beyond the bounds on the episodes that told, summed.
 
-        Most go on as the first does, so what that strays on most comes first; and whoever is beyond more there than
-        another is on all of them runs no further, since it can't be among the least (branch and bound).
+        Of equals the first `most`; all are equal if no episode told. Whoever is not among these so far runs no
+        further, since it can only get further beyond (best first, as in P. Hart, N. Nilsson, B. Raphael, 1968). Most go
+        on as the first does, so what that strays on most comes first.
         """
         told = sorted(self._every.values(), key=lambda check: -check.verdict(policies[0]).excess)
-        least = _excess(policies[0], told)
-        left, sums = list(range(len(policies))), np.zeros(len(policies))
-        for check in told:
-            sums[left] += [verdict.excess for verdict in check.verdicts([policies[place] for place in left])]
-            first = min(left, key=sums.__getitem__)
-            least = min(least, _excess(policies[first], told))
-            left = [place for place in left if sums[place] <= least]
-        return left
+        sums, asked = np.zeros(len(policies)), np.zeros(len(policies), np.int64)
+        while True:
+            first = np.flatnonzero(sums == sums.min())[:most]
+            so_far = asked[first]
+            if (so_far == len(told)).all():
+                return first.tolist()
+            for number, check in enumerate(told):
+                places = first[so_far == number]
+                verdicts = check.verdicts([policies[place] for place in places])
+                sums[places] += [verdict.excess for verdict in verdicts]
+                asked[places] += 1
 
     def keeps(self, policy: Policy, known: int) -> bool:
         """By the latest of the first `known` episodes that told: a hundredth of the whole check."""
@@ -148,8 +152,3 @@ class Probes:
         """By the short check: the latest episode that told first."""
         checks = [*reversed(self._told.values()), *reversed(self._parts.values()), self._few]
         return all(check.is_safe(policy) for check in checks)
-
-
-def _excess(policy: Policy, checks: Iterable[Check]) -> float:
-    """How far beyond the bounds it is, summed over the checks in turn; 0: on none."""
-    return sum(check.verdict(policy).excess for check in checks)

@@ -67,9 +67,8 @@ def descended(
         if not options:
             return None
         tell(f"repair by several changes: number {number + 1} of {changes} at most, one of {len(options):,}")
-        nearest = [options[place] for place in probes.nearest(options)]
-        order = cheapest(nearest, around.costs, around.short)[:SAFE]
-        equals = by_cost([nearest[place] for place in order], around)
+        options = [options[place] for place in cheapest(options, around.costs, around.short)]
+        equals = by_cost([options[place] for place in probes.nearest(options, SAFE)], around)
         safe = next((each for each in equals if not probes.verdict(each).strays), None)
         if safe is not None:
             return safe

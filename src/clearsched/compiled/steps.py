@@ -153,22 +153,13 @@ def write_plain_steps(steps: Steps, rows: np.ndarray, count: int, values: np.nda
     It may read and write up to the next multiple of BLOCK, as far as there are rows, as `trees.add_scores` does.
     Conditions and weights are written out, so that LLVM vectorises over rows.
     """
+    ask, below, threshold = steps.ask, steps.ask_below, steps.ask_threshold
     reach = min((count + BLOCK - 1) // BLOCK * BLOCK, len(rows), len(values))
     for s in range(last - 1, -1, -1):
         at, value, first = ASKED * s, steps.value[s], steps.first_weight[s]
-        f0, f1, f2, f3 = steps.ask[at], steps.ask[at + 1], steps.ask[at + 2], steps.ask[at + 3]
-        b0, b1, b2, b3 = (
-            steps.ask_below[at],
-            steps.ask_below[at + 1],
-            steps.ask_below[at + 2],
-            steps.ask_below[at + 3],
-        )
-        t0, t1, t2, t3 = (
-            steps.ask_threshold[at],
-            steps.ask_threshold[at + 1],
-            steps.ask_threshold[at + 2],
-            steps.ask_threshold[at + 3],
-        )
+        f0, f1, f2, f3 = ask[at], ask[at + 1], ask[at + 2], ask[at + 3]
+        b0, b1, b2, b3 = below[at], below[at + 1], below[at + 2], below[at + 3]
+        t0, t1, t2, t3 = threshold[at], threshold[at + 1], threshold[at + 2], threshold[at + 3]
         added = steps.first_weight[s + 1] - first
         if added == 0:
             for i in range(reach):

@@ -22,10 +22,12 @@ from clearsched.problems.dag_jobs.features import (
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator import state as columns
 from clearsched.problems.dag_jobs.simulator.candidates import executors_held
+from clearsched.problems.dag_jobs.simulator.loop import EVERY, run_or_raise
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.rows import comes_before, fill_features
-from clearsched.problems.dag_jobs.simulator.simulate import Simulation
+from clearsched.problems.dag_jobs.simulator.simulate import Simulation, start
 from clearsched.problems.dag_jobs.simulator.state import State
+from clearsched.scorers.policy import load_policy
 from toys import stage, toy_trace, toy_workload
 
 ROOT = Path(__file__).parents[1]
@@ -251,6 +253,23 @@ def test_a_number_that_is_none_is_found_whichever_it_is(value: float, place: int
     assert np.isfinite(rows[0, 1:4]).tolist() == [i != place for i in range(3)]
     rows[0] = np.nan
     assert np.isnan(rows[0]).all() and np.isnan(rows[:3, [0, 4]]).all()
+
+
+def test_a_policy_decides_the_same_whether_or_not_all_is_written(profiles: Profiles) -> None:
+    """Rules that ask for some features of both kinds, of the rank among stages and among jobs too."""
+    policy = load_policy(ROOT / "examples" / "rule_list.json").compiled
+    read = {name for name, is_read in zip(FEATURE_NAMES, policy.read, strict=True) if is_read}
+    assert {"job_is_source", "job_sqrt_share", "stage_rank"} < read and "job_work_rank" not in read
+    generator = np.random.default_rng(0)
+    for seed in range(20):
+        workload = toy_workload(
+            np.sort(generator.integers(200, size=9)).tolist(), 4, profile=generator.integers(3, size=9), seed=seed
+        )
+        states = [start(profiles, workload) for _ in range(2)]
+        for state, each in zip(states, (policy, policy._replace(read=EVERY)), strict=True):
+            run_or_raise(state, each)
+        for name in ("scalar", "job", "stage"):
+            np.testing.assert_array_equal(*(getattr(state, name) for state in states))
 
 
 def test_rows_are_as_many_as_asked_for() -> None:

@@ -26,6 +26,7 @@ from clearsched.problems.deferrable_jobs.figures import timeline
 from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
 from clearsched.problems.deferrable_jobs.sections import HeuristicsParams, TracesParams
 from clearsched.problems.deferrable_jobs.settings import AlibabaMarginalsParams, EpisodesParams, WorkloadParams
+from clearsched.problems.deferrable_jobs.simulator.loop import EVERY
 from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome
 from clearsched.problems.deferrable_jobs.traces import alibaba_marginals
 from clearsched.problems.deferrable_jobs.traces.pool import read_pool
@@ -108,6 +109,17 @@ def test_lockstep_equals_single_runs_to_the_bit(opened: Opened, policy: str, wid
     assert len(results) == len(single) == 3
     assert all(same(a, b) and a.num_decisions == b.num_decisions for a, b in zip(results, single, strict=True))
     assert same(single[1], instance.simulate(compiled, episodes[1:2])[0])
+
+
+@pytest.mark.parametrize("name", ["room_least", "room_mean", "room_safety", "job_duration_rank", "room_ending"])
+def test_a_policy_decides_the_same_whether_or_not_all_is_written(opened: Opened, name: str) -> None:
+    """By one feature and the time that a job waited."""
+    instance, episodes = opened[0], opened[0].split("test")
+    formula = pack_formula({name: 1.0, "job_waited_relative": 0.1}, FEATURE_NAMES, "test")
+    compiled = PROBLEM.compile(Packed(formula, none=True), None)
+    assert compiled.read.sum() == 2
+    some, every = (instance.simulate(each, episodes) for each in (compiled, compiled._replace(read=EVERY)))
+    assert all(map(same, some, every))
 
 
 def test_a_policy_that_never_answers_none_starts_whatever_fits(opened: Opened) -> None:

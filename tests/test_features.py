@@ -256,7 +256,7 @@ def test_a_number_that_is_none_is_found_whichever_it_is(value: float, place: int
 
 
 def test_a_policy_decides_the_same_whether_or_not_all_is_written(profiles: Profiles) -> None:
-    """Rules that ask for some features of both kinds, of the rank among stages and among jobs too."""
+    """Rules that ask for some features of both kinds, for the rank among stages and not for that among jobs."""
     policy = load_policy(ROOT / "examples" / "rule_list.json").compiled
     read = {name for name, is_read in zip(FEATURE_NAMES, policy.read, strict=True) if is_read}
     assert {"job_is_source", "job_sqrt_share", "stage_rank"} < read and "job_work_rank" not in read

@@ -18,7 +18,7 @@ import numpy as np
 
 from clearsched.compiled.cap_terms import NO_CAP_TERMS, CapTerms, least_term
 from clearsched.compiled.jit import inlined
-from clearsched.compiled.trees import BLOCK
+from clearsched.compiled.trees import reach_of
 
 NO_COLUMN = -1
 """In place of the feature that a cap bounds, where a step has none."""
@@ -154,7 +154,7 @@ def write_plain_steps(steps: Steps, rows: np.ndarray, count: int, values: np.nda
     Conditions and weights are written out, so that LLVM vectorises over rows.
     """
     ask, below, threshold = steps.ask, steps.ask_below, steps.ask_threshold
-    reach = min((count + BLOCK - 1) // BLOCK * BLOCK, len(rows), len(values))
+    reach = reach_of(count, rows, values)
     for s in range(last - 1, -1, -1):
         at, value, first = ASKED * s, steps.value[s], steps.first_weight[s]
         f0, f1, f2, f3 = ask[at], ask[at + 1], ask[at + 2], ask[at + 3]

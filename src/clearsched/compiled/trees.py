@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clearsched.compiled.jit import compiled
+from clearsched.compiled.jit import compiled, inlined
 from clearsched.errors import ClearschedError
 
 LEAF = -1
@@ -109,6 +109,12 @@ def _complete(
 NO_TREES = pack([], 0, "")
 
 
+@inlined
+def reach_of(count: int, rows: np.ndarray, values: np.ndarray) -> int:
+    """The next multiple of BLOCK from `count` on, as far as there are rows and values."""
+    return min((count + BLOCK - 1) // BLOCK * BLOCK, len(rows), len(values))
+
+
 @compiled
 def add_scores(trees: Trees, rows: np.ndarray, count: int, values: np.ndarray) -> None:
     """Add the score of the first `count` rows of float32[n, F] to `values`, tree by tree.
@@ -117,8 +123,7 @@ def add_scores(trees: Trees, rows: np.ndarray, count: int, values: np.ndarray) -
     faster than the last few rows one by one. It is fast for rows whose columns are contiguous (`features.new_rows`).
     """
     if len(trees.ask) == len(trees.root):
-        reach = min((count + BLOCK - 1) // BLOCK * BLOCK, len(rows), len(values))
-        add_complete(trees.ask, trees.below, trees.leaf, rows, reach, values)
+        add_complete(trees.ask, trees.below, trees.leaf, rows, reach_of(count, rows, values), values)
     else:
         add_walk(trees.root, trees.feature, trees.threshold, trees.left, trees.right, trees.value, rows, count, values)
 

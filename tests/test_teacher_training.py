@@ -284,6 +284,37 @@ def test_the_best_on_validation_is_cloned(inputs: list[Path], tmp_path: Path) ->
     assert cloned("capped_srpt", bad, good) == ("capped_srpt", "heuristic", "capped_srpt")
 
 
+def test_what_is_not_safe_is_not_cloned_where_another_is(inputs: list[Path], tmp_path: Path, capsys: Any) -> None:
+    """A heuristic is asked, a searched policy's file tells; where none is safe it is the best of all."""
+
+    def cloned(*files: Path, name: str = "best", strays: bool = True) -> str:
+        found = find_experts(opened(inputs), name, inputs[2], files, lambda _: Verdict(1.3 if strays else 1.1, 8))
+        return found.cloned.name
+
+    worse, better = searched(tmp_path, 13.0, "stay_and_move"), searched(tmp_path, 11.0)
+    assert cloned(worse) == "stay_and_move"
+    assert capsys.readouterr().err == (
+        "clearsched: teacher: capped_srpt is better on validation, and not safe: on its worst episode it takes 1.30 "
+        "times the baseline's; stay_and_move is imitated\n"
+    )
+    assert cloned(worse, strays=False) == cloned(worse, name="capped_srpt") == "capped_srpt"
+    for path in (worse, better):
+        write_json(path, json.loads(path.read_text()) | {"stress": {"worst": 1.4, "episodes": 8, "hard": 1.0}})
+    assert cloned(worse, better) == "weights", "none is safe"
+    assert cloned(worse, better, strays=False) == "capped_srpt"
+    assert "weights is better" in capsys.readouterr().err
+    assert cloned() == "capped_srpt", "there is no other"
+
+
+def test_what_a_clone_is_asked_with_the_guard_it_would_get(inputs: list[Path]) -> None:
+    instance = opened(inputs)
+    policy = heuristic("capped_srpt")
+    alone = judging.cloneable(GuardParams(), instance, inputs[2])(policy)
+    guarded = judging.cloneable(GuardParams(heuristic="fair", margin=1.0), instance, inputs[2])(policy)
+    assert alone.episodes == guarded.episodes > 0
+    assert alone != guarded, "of the stress some is beyond what training came to"
+
+
 def test_what_cannot_be_cloned_is_told_in_one_line(inputs: list[Path], tmp_path: Path) -> None:
     good, other = searched(tmp_path, 11.0), searched(tmp_path, 11.0, "stay_and_move", measure="makespan_s")
     for name, files, message in (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +15,12 @@ from clearsched.problems.declarations import Measure
 from clearsched.problems.policy import CompiledPolicy
 from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.policy import ScoredPolicy, load_policy
+from clearsched.search.safety import Verdict, verdict_in
 
 BEST = "best"
+
+UNASKED = verdict_in({})
+"""Nothing is against it."""
 
 
 class Experts(NamedTuple):
@@ -24,14 +30,30 @@ class Experts(NamedTuple):
     heuristic: CompiledPolicy  # the best tuned one
 
 
-def find_experts(instance: Instance, name: str, tuned: Path, searched: Sequence[Path]) -> Experts:
+class Cloneable(NamedTuple):
+    """A policy that might be cloned."""
+
+    value: float  # mean objective on the validation episodes
+    policy: CompiledPolicy
+    verdict: Callable[[], Verdict]  # of the safety check
+
+
+def find_experts(
+    instance: Instance,
+    name: str,
+    tuned: Path,
+    searched: Sequence[Path],
+    verdict: Callable[[CompiledPolicy], Verdict] = lambda _: UNASKED,
+) -> Experts:
     """The policy to clone, and the best tuned heuristic.
 
     Args:
         instance: what is scheduled, and its objective.
-        name: `BEST`: of all, the one with the best mean objective on the validation episodes; else a name.
+        name: `BEST`: the one with the best mean objective on the validation episodes, of those that are safe, or of all
+            where none is; else a name.
         tuned: JSON file of the tuned heuristics.
         searched: JSON files of searched policies.
+        verdict: of a safety check, on a tuned heuristic: those files do not tell it, as those of searched policies do.
 
     Raises:
         ClearschedError: a file is broken or of another problem or objective, or none holds the policy.
@@ -51,15 +73,33 @@ def find_experts(instance: Instance, name: str, tuned: Path, searched: Sequence[
         known = ", ".join([BEST, *policies, *problem.heuristics])
         raise ClearschedError(f"teacher.clone.policy: no searched policy {name!r} was given: there are {known}")
     best = tuned_heuristic(problem, BEST, tuned)
-    if name == BEST:
+    if name == BEST and not policies:
         chosen = best
-        if policies:
-            value, better = _tuned_value(problem, measure, tuned, best.name), (1 if measure.lower_is_better else -1)
-            for path, policy in policies.values():
-                found = _searched_value(measure, path, policy)
-                if better * found < better * value:
-                    chosen, value = _compiled(policy), found
+    elif name == BEST:
+        found = [Cloneable(_tuned_value(problem, measure, tuned, best.name), best, partial(verdict, best))]
+        for path, policy in policies.values():
+            told = partial(verdict_in, policy.evidence)
+            found.append(Cloneable(_searched_value(measure, path, policy), _compiled(policy), told))
+        order = 1 if measure.lower_is_better else -1
+        chosen = _first_safe(sorted(found, key=lambda each: order * each.value))
     return Experts(chosen, best)
+
+
+def _first_safe(ranked: Sequence[Cloneable]) -> CompiledPolicy:
+    """The first that is safe, or the first of all; a line on stderr tells of those that are passed over.
+
+    A network learns to stray from what strays: clones of a heuristic that is not safe were refused with every seed,
+    and one of a safe policy that is as good was not (docs/objectives.md).
+    """
+    refused: list[str] = []
+    for each in ranked:
+        found = each.verdict()
+        if not found.strays:
+            for told in refused:
+                print(f"clearsched: teacher: {told}; {each.policy.name} is imitated", file=sys.stderr)
+            return each.policy
+        refused.append(f"{each.policy.name} is better on validation, and not safe: {found}")
+    return ranked[0].policy
 
 
 def _best_heuristic(problem: Problem, tuned: Path, name: str) -> CompiledPolicy:

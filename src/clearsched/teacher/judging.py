@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,13 @@ import numpy as np
 
 from clearsched.files import read_json, write_json
 from clearsched.problems import find_problem
-from clearsched.problems.policy import Policy, heuristic
+from clearsched.problems.policy import CompiledPolicy, Policy, heuristic
 from clearsched.problems.problem import Episode, Instance, means_help
 from clearsched.scorers.guard import Guard
+from clearsched.scorers.settings import GuardParams
 from clearsched.search.guard_bounds import measured
 from clearsched.search.probing import sample
-from clearsched.search.safety import Check, Chosen, evidence, first_safe
+from clearsched.search.safety import Check, Chosen, Verdict, evidence, first_safe
 from clearsched.search.trials import table_of
 from clearsched.teacher.checkpoints import load_policy
 from clearsched.teacher.experts import find_experts
@@ -58,6 +60,24 @@ def check_of(instance: Instance) -> Check:
     after, streams of thousands of jobs among it, which take most of the time.
     """
     return _next_to_baseline(instance, [*instance.split("validation"), *_trained_on(instance)])
+
+
+def cloneable(settings: GuardParams, instance: Instance, tuned: Path) -> Callable[[CompiledPolicy], Verdict]:
+    """Tells of a policy what the check finds that networks are asked, with the guard that a clone of it would get.
+
+    Args:
+        settings: `teacher.guard`.
+        instance: with the training and validation episodes.
+        tuned: JSON file of the tuned heuristics.
+    """
+    check = check_of(instance)
+
+    def verdict(policy: CompiledPolicy) -> Verdict:
+        guard = measured(settings, policy, instance, tuned, "teacher.guard")
+        guarded = guard.compiled(instance.problem, policy.compiled) if guard else policy.compiled
+        return check.verdict(replace(policy, compiled=guarded))
+
+    return verdict
 
 
 def _trained_on(instance: Instance) -> list[Episode]:
@@ -151,7 +171,8 @@ def give_guard(
         ClearschedError: an input is broken, or the problem has no gauges.
     """
     instance = find_problem(params.problem).open(trace, workloads)
-    cloned = find_experts(instance, params.teacher.clone.policy, tuned, searched).cloned
+    judge = cloneable(params.teacher.guard, instance, tuned)
+    cloned = find_experts(instance, params.teacher.clone.policy, tuned, searched, judge).cloned
     guard = measured(params.teacher.guard, cloned, instance, tuned, "teacher.guard")
     policy = load_policy(out_dir / "teacher.safetensors")
     policy.guard = guard

@@ -42,7 +42,7 @@ class CloneParams(Section):
     policy: str = Field(  # best, or one that the problem knows (params.composing)
         "best",
         description="policy that is imitated, a tuned heuristic or a searched one; best: the one with the best mean "
-        "objective on the validation episodes",
+        "objective on the validation episodes, of those that are safe",
     )
     episodes: Count = Field(16, description="training episodes whose decisions are imitated, and those of each round")
     dagger_rounds: int = Field(

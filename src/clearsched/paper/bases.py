@@ -157,15 +157,18 @@ OTHER_RATE = 75 / 45
 """How much longer between arrivals than in the test, in table 2 of Decima."""
 
 
-def _objective(name: str, label: str, smoke: Values = SMALL_TRAINING, **workload: Any) -> Base:
+def _objective(
+    name: str, label: str, smoke: Values = SMALL_TRAINING, teacher: Values | None = None, **workload: Any
+) -> Base:
     """As scenarios/objective-*.yaml: batches for one objective or another, with or without a cost of moving.
 
-    `smoke`: where network and searched policy are from at the scale smoke; so below.
+    `smoke`: where network and searched policy are from at the scale smoke; so below. `teacher`: of its own settings.
     """
     common = {"arrivals": "batch", "jobs": 20, "executors": 10, "moving_delay_s": 2.0, "episodes": {"test": 100}}
     jobs = {"tpch_spark": {"sizes": ["0.5g", "1g", "2g", "5g", "10g"]}}
     small = merge(COMMON_SMOKE, {"workload": {"jobs": 6}, **smoke})
-    return Base(name, label, {"traces": jobs, "workload": common | workload, **TRAINING}, small)
+    training = merge(TRAINING, {"teacher": teacher or {}})
+    return Base(name, label, {"traces": jobs, "workload": common | workload, **training}, small)
 
 
 def _rate(name: str, label: str, times: float = 1.0, smoke: Values = SMALL_TRAINING, **changed: Values) -> Base:
@@ -181,6 +184,9 @@ def _kept(changed: Mapping[str, Values]) -> Values:
     network = changed.get("teacher", {}).get("network", {})
     return {"teacher": {"network": network}} if network else {}
 
+
+LAST_JOB = {"clone": {"safety_rounds": 3}, "improve": {"iterations": 12, "validate_every": 1, "anchor": 0.1}}
+"""How a network for the makespan is trained to be safe, as in scenarios/objective-makespan.yaml."""
 
 MIXED = {"mixed_rates": {"least": 1.0, "most": OTHER_RATE}}
 """From the rate of the test to the other one. Which rates Decima mixed is not told here: see docs/paper.md."""
@@ -270,7 +276,7 @@ BASES = Registry(
             merge(COMMON_SMOKE, SMALL_INDUSTRIAL),
         ),
         _objective("objective_jct", "batches, for the mean JCT", _shipped("default"), objective="jct_s"),
-        _objective("objective_makespan", "batches, for the makespan", objective="makespan_s"),
+        _objective("objective_makespan", "batches, for the makespan", teacher=LAST_JOB, objective="makespan_s"),
         _objective(
             "objective_moving",
             "batches, for the mean JCT, moves are free",

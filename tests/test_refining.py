@@ -1249,6 +1249,33 @@ def test_a_switch_takes_each_strategy_where_it_is_the_better_one() -> None:
     assert "if jobs_in_system < 5 jobs:" in text and "otherwise:" in text
 
 
+def test_who_never_idles_competes_with_who_may() -> None:
+    """As after a repair, which may take "none of these" from a student and leave it to another."""
+    never, other = small_first(crowded=True), small_first(crowded=False)
+    rules = other.scorers["stage"].rules
+    idle = RuleList(tuple(rule._replace(value=rule.value + 1) for rule in rules), NAMES)
+    task = switching([never, replace(other, scorers={**other.scorers, "stage": idle}, none=True)])
+    found = switch.compete(task)
+    assert found.pays and found.switch.none and all(student.none for student in found.alone)
+    assert cost(task, found.switch) == cost(task, student_of(LEAST_WORK))
+
+
+@pytest.mark.parametrize("kind", ["rules", "ties", "trees"])
+def test_what_never_idles_decides_the_same_above_none(kind: str) -> None:
+    rows = np.random.default_rng(0).integers(0, 7, (10_000, len(NAMES))).astype(np.float32)
+    rules = (Rule((Condition(WORK, True, 2.0),), 1.0), Rule((Condition(RANK, False, 4.0),), -2.0), Rule((), -3.0))
+    tree = {"feature": [WORK, -1, -1], "threshold": [3.0, 0, 0], "left": [1, 0, 0], "right": [2, 0, 0]}
+    trees = [{**tree, "value": [9.0, 0.25, -0.5]}, {**tree, "feature": [RANK, -1, -1], "value": [-9.0, -2.0, 0.125]}]
+    ties = (NAMES[AGE], f"-{NAMES[RANK]}") if kind == "ties" else ()
+    scorer = TreeSum(tuple(trees), NAMES) if kind == "trees" else RuleList(rules, NAMES, ties=ties)
+    student = student_of(scorer)
+    raised = switch._with_none(student, switching([student, student]))
+    assert raised.none and not student.none and raised.scorers["limit"] is student.scorers["limit"]
+    before, after = (each.scorers["stage"].scores(rows, NAMES) for each in (student, raised))
+    assert (after > 0).all() and (before <= 0).any()
+    assert (np.argsort(after, kind="stable") == np.argsort(before, kind="stable")).all()
+
+
 def small_first_between(low: float, high: float) -> ScoredPolicy:
     """Small jobs first where so many wait, else the large ones."""
     wrong = [
@@ -1301,8 +1328,12 @@ def test_what_cannot_compete_is_told() -> None:
     with pytest.raises(ClearschedError, match=r"^switch: two students or more expected, not 1: give --student twice$"):
         switch.learn(switching([student_of(LEAST_WORK)]))
     idle = replace(student_of(LEAST_WORK), none=True)
-    with pytest.raises(ClearschedError, match=r"^switch: some of the students may answer none and others not"):
-        switch.learn(switching([student_of(LEAST_WORK), idle]))
+    helping = replace(idle, help_first=True)
+    with pytest.raises(ClearschedError, match=r"^switch: the students do not all mean the same by leave the executors"):
+        switch.learn(switching([idle, helping]))
+    steps = replace(idle, scorers={**idle.scorers, "stage": StepList((Step((), value=1.0),), NAMES)}, none=False)
+    with pytest.raises(ClearschedError, match=r"^switch: a student that never .* a StepList cannot be switched so"):
+        switch.learn(switching([idle, steps]))
 
 
 def test_what_cannot_be_switched_is_told_and_not_counted_as_dear() -> None:

@@ -12,10 +12,11 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from clearsched.compiled.trees import LEAF
 from clearsched.errors import ClearschedError
 from clearsched.problems.problem import Episode
 from clearsched.scorers.conditions import Condition, Rule
@@ -24,9 +25,11 @@ from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.switch import Case, Switch
+from clearsched.scorers.trees import TreeSum
 from clearsched.search.trials import Trials, trials
 from clearsched.students.bench import worse_by
 from clearsched.students.dataset import without_none
+from clearsched.students.ranking import constant
 from clearsched.students.restructuring import halved
 from clearsched.students.rounding import Columns
 from clearsched.students.task import Task
@@ -66,8 +69,8 @@ def compete(task: Task) -> Competition:
     """Switches between the students at hand, and the students alone, on the training episodes.
 
     Raises:
-        ClearschedError: fewer than two students, one that may answer "none of these" while another may not, one that
-            cannot be switched on and off, or a problem whose decisions have nothing that all candidates share.
+        ClearschedError: fewer than two students, that do not mean the same by "none of these", or one that cannot be
+            switched on and off.
     """
     students = _alike(task)
     conditions = list(_conditions(task))
@@ -101,17 +104,16 @@ def _best(options: Sequence[ScoredPolicy], runs: Trials, train: Sequence[Episode
 
 
 def _alike(task: Task) -> list[ScoredPolicy]:
-    """The students under the name of this one, their levels rounded in one way."""
+    """The students under the name of this one, held against "none of these" and their levels rounded in one way."""
     students = [
         replace(student, name=task.name, evidence={}, patches=(), guard=None) for student in task.others.values()
     ]
     if len(students) < 2:
         raise ClearschedError(f"{task.name}: two students or more expected, not {len(students)}: give --student twice")
-    if len({(student.none, student.help_first) for student in students}) > 1:
-        raise ClearschedError(
-            f"{task.name}: some of the students may answer none and others not, or mean another thing by it: fit them "
-            "anew"
-        )
+    if len({student.help_first for student in students}) > 1:
+        raise ClearschedError(f"{task.name}: the students do not all mean the same by {task.rank.none}: fit them anew")
+    if any(student.none for student in students):
+        students = [student if student.none else _with_none(student, task) for student in students]
     level = task.level
     if level is None or len({student.rounds_up for student in students}) == 1:
         return students
@@ -121,6 +123,32 @@ def _alike(task: Task) -> list[ScoredPolicy]:
         )
         for student in students
     ]
+
+
+def _with_none(student: ScoredPolicy, task: Task) -> ScoredPolicy:
+    """A student that never answers "none of these" as one that might: its scores are above 0, in the same order.
+
+    The repair of a student may end with one that never does (`repairing.cures`), where others do.
+    """
+    scorer = student.scorers[task.rank.name]
+    if isinstance(scorer, RuleList):
+        least = min(rule.value for rule in scorer.rules)
+        rules = tuple(rule._replace(value=rule.value - least + 1) for rule in scorer.rules)
+        raised: Scorer = replace(scorer, rules=rules)
+    elif isinstance(scorer, TreeSum):
+        raised = replace(scorer, trees=(*scorer.trees, constant(1 - sum(map(_least, scorer.trees)))))
+    else:
+        told = type(scorer).__name__
+        raise ClearschedError(
+            f"{task.name}: a student that never answers {task.rank.none!r} beside one that may: a {told} cannot be "
+            "switched so; leave one of them out"
+        )
+    return replace(student, scorers={**student.scorers, task.rank.name: raised}, none=True)
+
+
+def _least(tree: Mapping[str, Any]) -> float:
+    """The least value of its leaves."""
+    return min(value for value, asked in zip(tree["value"], tree["feature"], strict=True) if asked == LEAF)
 
 
 def _up(scorer: Scorer, most: int, task: Task) -> Scorer:

@@ -69,8 +69,8 @@ def compete(task: Task) -> Competition:
     """Switches between the students at hand, and the students alone, on the training episodes.
 
     Raises:
-        ClearschedError: fewer than two students, that do not mean the same by "none of these", or one that cannot be
-            switched on and off.
+        ClearschedError: fewer than two students, some that do not mean the same by "none of these", or one that cannot
+            be switched on and off.
     """
     students = _alike(task)
     conditions = list(_conditions(task))

@@ -62,7 +62,7 @@ def check_of(instance: Instance) -> Check:
     return _next_to_baseline(instance, [*instance.split("validation"), *_trained_on(instance)])
 
 
-def cloneable(settings: GuardParams, instance: Instance, tuned: Path) -> Callable[[CompiledPolicy], Verdict]:
+def verdict_as_clone(settings: GuardParams, instance: Instance, tuned: Path) -> Callable[[CompiledPolicy], Verdict]:
     """Tells of a policy what the check finds that networks are asked, with the guard that a clone of it would get.
 
     Args:
@@ -171,7 +171,7 @@ def give_guard(
         ClearschedError: an input is broken, or the problem has no gauges.
     """
     instance = find_problem(params.problem).open(trace, workloads)
-    judge = cloneable(params.teacher.guard, instance, tuned)
+    judge = verdict_as_clone(params.teacher.guard, instance, tuned)
     cloned = find_experts(instance, params.teacher.clone.policy, tuned, searched, judge).cloned
     guard = measured(params.teacher.guard, cloned, instance, tuned, "teacher.guard")
     policy = load_policy(out_dir / "teacher.safetensors")

@@ -23,7 +23,7 @@ from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
 from clearsched.teacher.experts import Experts, find_experts
 from clearsched.teacher.imitation import Cloning, demonstrate
-from clearsched.teacher.judging import Asked, cloneable, settle, within_reach
+from clearsched.teacher.judging import Asked, settle, verdict_as_clone, within_reach
 from clearsched.teacher.policy_gradient import Improving, temperature_for
 from clearsched.teacher.progress import Watch, watching
 from clearsched.teacher.resuming import Checkpoints
@@ -78,7 +78,7 @@ def train(
     problem = find_problem(params.problem)
     device = device_of(params.teacher.device)
     instance = problem.open(trace, workloads)
-    judge = cloneable(params.teacher.guard, instance, tuned)
+    judge = verdict_as_clone(params.teacher.guard, instance, tuned)
     experts = find_experts(instance, params.teacher.clone.policy, tuned, searched, judge)
     guard = measured(params.teacher.guard, experts.cloned, instance, tuned, "teacher.guard")
     inputs = {"trace": trace, "workloads": workloads, "tuned": tuned} | {f"searched/{p.stem}": p for p in searched}

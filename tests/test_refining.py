@@ -41,6 +41,7 @@ from clearsched.scorers.trees import TreeSum
 from clearsched.search import probing, safety
 from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
+from clearsched.search.safety import Verdict
 from clearsched.search.trials import ROWS, Trials, trials
 from clearsched.students import limit_caps, refinement_steps, refining, repairing, switch
 from clearsched.students.bench import Bench
@@ -1304,6 +1305,22 @@ def test_where_no_switch_pays_the_better_student_stands_alone() -> None:
     task = switching([student_of(RuleList((Rule((), 0.0),), NAMES)), student_of(LEAST_WORK)])
     assert not switch.compete(task).pays
     assert switch.learn(task).scorers["stage"] == LEAST_WORK
+
+
+def test_where_the_best_switch_is_not_safe_another_is_taken_or_the_better_student(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two that are safe need not be so in turns."""
+    task = switching([small_first(crowded=True), small_first(crowded=False)])
+    found = switch.compete(task)
+    assert len(found.ranked) > 3, "several switches pay"
+    for safe in (0, 1, len(found.ranked) - 2, len(found.ranked) - 1, None):
+        verdicts = iter(Verdict(1.1 if place == safe else 1.3, 8) for place in range(len(found.ranked)))
+        check = SimpleNamespace(verdict=lambda policy, verdicts=verdicts: next(verdicts))
+        monkeypatch.setattr(switch, "probes_of", lambda task, student, runs, check=check: check)
+        assert switch.learn(task).scorers == found.ranked[safe or 0].scorers
+    kinds = [type(policy.scorers["stage"]) for policy in found.ranked]
+    assert kinds == [Switch] * (len(kinds) - 2) + [RuleList] * 2
 
 
 def test_where_there_is_nothing_to_switch_by_the_better_student_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:

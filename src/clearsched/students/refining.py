@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.scorers.guard import Guard
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.guard_bounds import measured
 from clearsched.search.probing import Probes, sample
@@ -76,8 +75,7 @@ def refine(
     choosing = [*validation, *(longer if len(longer) < len(validation) else []), *unseen]
     spent = 0.0
     with trials(instance, task.bench.measure, threads) as runs:
-        guard = measured(task.common.guard, student, instance, task.tuned, "students.guard")
-        probes = _probes(task.bench, runs, guard)
+        probes = probes_of(task, student, runs)
         for _ in range(1 + AGAIN):
             steps = Steps(task, settings, runs, train, choosing, probes, tell, others)
             variants = steps.of(student)
@@ -91,10 +89,12 @@ def refine(
         return found
 
 
-def _probes(bench: Bench, runs: Trials, guard: Guard | None) -> Probes | None:
-    """What keeps steps near to the baseline, if there is one."""
+def probes_of(task: Task, student: ScoredPolicy, runs: Trials) -> Probes | None:
+    """The safety check, if there is a baseline, with the guard that is asked for, above what the student comes to."""
+    bench = task.bench
     if bench.baseline is None:
         return None
+    guard = measured(task.common.guard, student, bench.instance, task.tuned, "students.guard")
     single = bench.instance.split("train")
     stressed = bench.instance.stressed(single)
     return Probes(runs, bench.baseline, [*bench.validation, *single, *stressed], sample(stressed), guard)

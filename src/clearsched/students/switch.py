@@ -2,7 +2,8 @@
 
 All pairs of the students at hand and all thresholds of the features that a decision's candidates share are run on
 training episodes, by successive halving as structures of a rule list are; then a further case, of any student, before
-those of the best pair, and so on. What does not pay for itself is left out, so that the best student may stand alone.
+those of the best pair, and so on. What does not pay for itself is left out, and what the safety check refuses, so that
+the best student may stand alone.
 Idea: Hu et al., arXiv 2405.19131, §5.
 """
 
@@ -26,10 +27,12 @@ from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import Step, StepList
 from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.trees import TreeSum
+from clearsched.search.safety import first_safe
 from clearsched.search.trials import Trials, trials
 from clearsched.students.bench import worse_by
 from clearsched.students.dataset import without_none
 from clearsched.students.ranking import constant
+from clearsched.students.refining import probes_of
 from clearsched.students.restructuring import halved
 from clearsched.students.rounding import Columns
 from clearsched.students.task import Task
@@ -48,21 +51,35 @@ class Competition(NamedTuple):
     cost: float
     alone: list[ScoredPolicy]
     costs: np.ndarray  # float64[students]
+    others: Sequence[tuple[ScoredPolicy, float]] = ()  # switches that came close to the best, and their costs
 
     @property
     def pays(self) -> bool:
         """Whether the switch saves enough for a reader to know several policies in place of one."""
-        return self.cost < worse_by(float(self.costs.min()), -GAIN)
+        return self._pays(self.cost)
+
+    @property
+    def ranked(self) -> list[ScoredPolicy]:
+        """The switches that pay, then the students, each by cost."""
+        switches = [switch for switch, cost in ((self.switch, self.cost), *self.others) if self._pays(cost)]
+        return [*switches, *(self.alone[place] for place in np.argsort(self.costs, kind="stable"))]
+
+    def _pays(self, cost: float) -> bool:
+        return cost < worse_by(float(self.costs.min()), -GAIN)
 
 
 def learn(task: Task) -> ScoredPolicy:
-    """The students and conditions that schedule best, or the best student alone.
+    """The students and conditions that schedule best of those that are safe, or the best student alone.
+
+    Two students that are safe may not be so in turns: what one leaves behind the other may never have met.
 
     Raises:
         ClearschedError: see `compete`.
     """
-    found = compete(task)
-    return found.switch if found.pays else found.alone[int(found.costs.argmin())]
+    ranked = compete(task).ranked
+    with trials(task.bench.instance, task.bench.measure) as runs:
+        check = probes_of(task, ranked[0], runs)
+        return ranked[0] if check is None else ranked[first_safe(check.verdict, ranked).place]
 
 
 def compete(task: Task) -> Competition:
@@ -86,21 +103,24 @@ def compete(task: Task) -> Competition:
         alone = runs.cost(students, train).mean(axis=1)
         if not options:  # nothing that all candidates share takes two values on these decisions
             return Competition(students[0], math.inf, students, alone)
-        best, cost = _best(options, runs, train)
+        found = _by_cost(options, runs, train)
         for _ in range(2, task.settings.cases):
+            best, cost = found[0]
             longer = [_before(task, condition, student, best) for student in students for condition in conditions]
-            found, its_cost = _best(longer, runs, train)
-            if not its_cost < worse_by(cost, -GAIN):
+            further = _by_cost(longer, runs, train)
+            if not further[0][1] < worse_by(cost, -GAIN):
                 break
-            best, cost = found, its_cost
-    return Competition(best, cost, students, alone)
+            found = [*further, *found]
+    (best, cost), *others = found
+    return Competition(best, cost, students, alone, others)
 
 
-def _best(options: Sequence[ScoredPolicy], runs: Trials, train: Sequence[Episode]) -> tuple[ScoredPolicy, float]:
-    """The option that is left after all heats and costs the least, and its cost."""
+def _by_cost(
+    options: Sequence[ScoredPolicy], runs: Trials, train: Sequence[Episode]
+) -> list[tuple[ScoredPolicy, float]]:
+    """The options that are left after all heats, and their costs, the least first."""
     left, costs = halved(options, runs.cost, train, heats=HEATS)
-    best = int(costs.argmin())
-    return left[best], float(costs[best])
+    return [(left[place], float(costs[place])) for place in np.argsort(costs, kind="stable")]
 
 
 def _alike(task: Task) -> list[ScoredPolicy]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     params = load_stage(arguments.params, "teacher") if arguments.params else defaults()
     problem = find_problem(params.problem)
     instance = problem.open(arguments.trace, arguments.workloads)
-    judge = verdict_as_clone(params.teacher.guard, instance, arguments.tuned)
+    judge = partial(verdict_as_clone, params.teacher.guard, instance, arguments.tuned)
     experts = find_experts(instance, params.teacher.clone.policy, arguments.tuned, arguments.searched, judge)
     # Compiles all that training calls.
     network = new_network(instance, params.teacher, streams(0, 0)[0])

@@ -309,8 +309,8 @@ def test_what_is_not_safe_is_not_cloned_where_another_is(inputs: list[Path], tmp
 def test_what_a_clone_is_asked_with_the_guard_it_would_get(inputs: list[Path]) -> None:
     instance = opened(inputs)
     policy = heuristic("capped_srpt")
-    alone = judging.verdict_as_clone(GuardParams(), instance, inputs[2])(policy)
-    guarded = judging.verdict_as_clone(GuardParams(heuristic="fair", margin=1.0), instance, inputs[2])(policy)
+    alone = judging.verdict_as_clone(GuardParams(), instance, inputs[2], policy)
+    guarded = judging.verdict_as_clone(GuardParams(heuristic="fair", margin=1.0), instance, inputs[2], policy)
     assert alone.episodes == guarded.episodes > 0
     assert alone != guarded, "of the stress some is beyond what training came to"
 

@@ -110,7 +110,7 @@ def compete(task: Task) -> Competition:
             further = _by_cost(longer, runs, train)
             if not further[0][1] < worse_by(cost, -GAIN):
                 break
-            found = [*further, *found]
+            found = sorted([*further, *found], key=lambda each: each[1])
     (best, cost), *others = found
     return Competition(best, cost, students, alone, others)
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,22 +63,18 @@ def check_of(instance: Instance) -> Check:
     return _next_to_baseline(instance, [*instance.split("validation"), *_trained_on(instance)])
 
 
-def verdict_as_clone(settings: GuardParams, instance: Instance, tuned: Path) -> Callable[[CompiledPolicy], Verdict]:
-    """Tells of a policy what the check finds that networks are asked, with the guard that a clone of it would get.
+def verdict_as_clone(settings: GuardParams, instance: Instance, tuned: Path, policy: CompiledPolicy) -> Verdict:
+    """What the check that networks are asked finds of a policy, with the guard that a clone of it would get.
 
     Args:
         settings: `teacher.guard`.
         instance: with the training and validation episodes.
         tuned: JSON file of the tuned heuristics.
+        policy: who might be cloned.
     """
-    check = check_of(instance)
-
-    def verdict(policy: CompiledPolicy) -> Verdict:
-        guard = measured(settings, policy, instance, tuned, "teacher.guard")
-        guarded = guard.compiled(instance.problem, policy.compiled) if guard else policy.compiled
-        return check.verdict(replace(policy, compiled=guarded))
-
-    return verdict
+    guard = measured(settings, policy, instance, tuned, "teacher.guard")
+    guarded = guard.compiled(instance.problem, policy.compiled) if guard else policy.compiled
+    return check_of(instance).verdict(replace(policy, compiled=guarded))
 
 
 def _trained_on(instance: Instance) -> list[Episode]:
@@ -171,7 +168,7 @@ def give_guard(
         ClearschedError: an input is broken, or the problem has no gauges.
     """
     instance = find_problem(params.problem).open(trace, workloads)
-    judge = verdict_as_clone(params.teacher.guard, instance, tuned)
+    judge = partial(verdict_as_clone, params.teacher.guard, instance, tuned)
     cloned = find_experts(instance, params.teacher.clone.policy, tuned, searched, judge).cloned
     guard = measured(params.teacher.guard, cloned, instance, tuned, "teacher.guard")
     policy = load_policy(out_dir / "teacher.safetensors")

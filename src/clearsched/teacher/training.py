@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ def train(
     problem = find_problem(params.problem)
     device = device_of(params.teacher.device)
     instance = problem.open(trace, workloads)
-    judge = verdict_as_clone(params.teacher.guard, instance, tuned)
+    judge = partial(verdict_as_clone, params.teacher.guard, instance, tuned)
     experts = find_experts(instance, params.teacher.clone.policy, tuned, searched, judge)
     guard = measured(params.teacher.guard, experts.cloned, instance, tuned, "teacher.guard")
     inputs = {"trace": trace, "workloads": workloads, "tuned": tuned} | {f"searched/{p.stem}": p for p in searched}

@@ -294,6 +294,27 @@ def beyond(task: Task) -> Task:
     return replace(task, bench=replace(task.bench, baseline=bound))
 
 
+def test_a_student_is_held_to_the_check_on_further_episodes_too(seen: Choices) -> None:
+    """It is near to the baseline on all others, and strays there alone."""
+    task = task_of(seen)
+    rare = replace(task.bench.validation[0], seed=1000)
+
+    def run(instance: Any, episodes: Sequence[Workload], **record: bool) -> list[Any]:
+        taken = [0.001 if episode is rare else 1e6 for episode in episodes]
+        return [SimpleNamespace(measures={"jct_s": s, "stall_s": 0.0}, end_s=s, scale_s=1e6) for s in taken]
+
+    baseline: Any = SimpleNamespace(name="bound", run=run)
+    verdicts = []
+    for further in ((), (rare,)):
+        task = replace(task, bench=replace(task.bench, baseline=baseline, further=further))
+        found = refine(task, student_of(LEAST_WORK), RefineParams(rounds=0))
+        assert found.safety is not None
+        verdicts.append(found.safety.verdict)
+        assert found.policy.evidence["stress"]["episodes"] == verdicts[-1].episodes
+    assert [verdict.strays for verdict in verdicts] == [False, True]
+    assert verdicts[1].episodes == verdicts[0].episodes + 1
+
+
 def test_a_student_that_will_have_a_guard_is_refined_with_one(seen: Choices, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above what the student as distilled came to; its heuristic as tuned."""
     asked: list[Any] = []

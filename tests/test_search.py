@@ -104,6 +104,7 @@ def test_weights_find_when_to_wait() -> None:
         lockstep=instance.lockstep,
         stress_share=1.0,
         safety_bound=None,
+        hard_bound=None,
         rules=(),
         safety_cases=(),
         stressed=lambda episodes: [],
@@ -365,6 +366,29 @@ def test_a_scenario_may_allow_less_where_no_episode_is_hard() -> None:
         assert told["stress"].get("safety_bound") == bound and told_safe(told) is not strays
         assert verdict_in(told).allowed.startswith(f"at most {min(bound or 1.2, 1.2):g} times")
     assert not told_safe({"stress": {"worst": 1.3, "hard": 0.0, "safety_bound": 2.0}}), "nor does a file"
+
+
+def test_a_scenario_may_allow_less_where_episodes_are_hard() -> None:
+    """Where somebody good is near on them as well; no setting allows more, and none of it counts elsewhere."""
+    jct = Measure("jct_s", "s", "mean", "JCT")
+    for bound, cost, is_hard, end_s, strays in (
+        (None, 1.45, True, 1.45, False),
+        (1.2, 1.2, True, 1.2, False),
+        (1.2, 1.25, True, 1.0, True),
+        (1.2, 1.0, True, 1.25, True),
+        (1.1, 1.15, False, 1.15, False),
+        (1.6, 1.55, True, 1.0, True),
+    ):
+        instance = judged_on(jct, is_hard=lambda _: is_hard, hard_bound=bound)  # noqa: B023
+        runs = Trials(instance, jct, ThreadPoolExecutor(2))
+        policies: Any = [Stalling(1.0, 0.0), Stalling(cost, 0.0, end_s=end_s)]
+        check = Check(runs, policies[0], [0.0, 2.0])
+        verdict = check.verdict(policies[1])
+        assert verdict.strays is strays and (check.strayed(policies[1]) == [0, 1]) is strays
+        told = evidence(verdict, heuristic("fair"), SimpleNamespace(stress_share=1.0, rules=(), safety_cases=()))
+        assert told["stress"].get("hard_bound") == bound and told_safe(told) is not strays
+        assert f"({min(bound or 1.5, 1.5):g} on an episode of the hardest kind" in verdict_in(told).allowed
+    assert not told_safe({"stress": {"worst": 1.0, "hard": 1.6, "hard_bound": 2.0}}), "nor does a file"
 
 
 def test_cost_end_and_measures_are_told_apart() -> None:

@@ -38,6 +38,7 @@ from clearsched.scorers.settings import GuardParams
 from clearsched.search import safety
 from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import Check, Verdict
+from clearsched.students import fitting
 from clearsched.teacher import baselines, imitation, judging, policy_gradient, resuming, run, sampling, training
 from clearsched.teacher.devices import moved
 from clearsched.teacher.experts import find_experts
@@ -575,8 +576,8 @@ def test_a_clone_is_asked_all_that_is_rare_and_that_its_expert_can(inputs: list[
     assert 0 < len(strayed) < len(drawn) and check.strayed_of_all(expert) == strayed
     assert check.strayed(expert) == [place for place in strayed if place // 16 == strayed[0] // 16], "of one part"
     first = judging.Asked(instance, None).episodes
-    assert judging.within_reach(SimpleNamespace(), expert, 0) == [], "a problem that draws none anew is not asked to"
-    asked = judging.Asked(instance, None, judging.within_reach(instance, expert, 40))
+    assert judging.rare(SimpleNamespace(), expert, 0) == [], "a problem that draws none anew is not asked to"
+    asked = judging.Asked(instance, None, judging.rare(instance, expert, 40))
     seeds = [episode.seed for episode in asked.episodes]
     rare = [episode.seed for place, episode in enumerate(drawn) if place not in strayed]
     assert seeds == [episode.seed for episode in first] + rare
@@ -589,6 +590,20 @@ def test_a_clone_is_asked_all_that_is_rare_and_that_its_expert_can(inputs: list[
     kept = [episode for episode in drawn if episode.seed in set(rare)]
     alone = [not Check(judging.Lanes(instance), fair, [episode]).is_safe(policy) for episode in kept]
     assert of_rare == [episode.seed for episode, strays in zip(kept, alone, strict=True) if strays]
+
+
+def test_a_student_is_asked_all_that_is_rare_and_that_the_teacher_can(inputs: list[Path]) -> None:
+    """Of each kind of further episodes those on which the teacher does not stray; none unless they are asked for."""
+    instance = opened(inputs)
+    given = with_safety_rounds(0)
+    asked = given.students.model_copy(update={"safety_episodes": 45})
+    assert fitting.further(given.students, instance, "sjf_cp", None) == []
+    found = fitting.further(asked, instance, "sjf_cp", None)
+    drawn = instance.redrawn_of_all(instance.split("train"), 45, judging.ANEW)
+    check = Check(judging.Lanes(instance), heuristic("fair"), drawn)
+    strayed = check.strayed_of_all(heuristic("sjf_cp"))
+    assert 0 < len(strayed) < len(drawn) == 45
+    assert [one.seed for one in found] == [one.seed for place, one in enumerate(drawn) if place not in strayed]
 
 
 def test_what_improvement_makes_is_asked_what_the_clone_was(
@@ -609,7 +624,7 @@ def test_what_improvement_makes_is_asked_what_the_clone_was(
     facts = teacher.train(given, *inputs, [], tmp_path / "out")
     instance = opened(inputs)
     expert = find_experts(instance, given.teacher.clone.policy, inputs[2], []).cloned
-    asked = judging.Asked(instance, None, judging.within_reach(instance, expert, 12)).episodes
+    asked = judging.Asked(instance, None, judging.rare(instance, expert, 12)).episodes
     assert seen == [episode.seed for episode in (*instance.split("validation"), *asked)]
     assert facts["stress"]["episodes"] == len(seen)
 

@@ -522,6 +522,27 @@ def test_episodes_are_drawn_anew_like_those_of_training(trace_path: Path, gap_ms
     assert not any(map(instance.due_s, one)), "they have no deadlines"
 
 
+def test_further_episodes_are_of_each_short_kind(trace_path: Path) -> None:
+    """As they are, with a giant, with tiny jobs and in each edge case of the check, each kind drawn by itself."""
+    cases = ("executors_lost", "stragglers")
+    draw(trace_path, safety_cases=cases)
+    instance = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
+    training = instance.split("train")
+    jobs = len(training[0].profile)
+    found = instance.redrawn_of_all(training, 14, 7)
+    assert len(found) == 15, "three of each of five kinds"
+    plain, giants, swarms, lost, slow = (found[begin : begin + 3] for begin in range(0, 15, 3))
+    assert [one.seed for one in plain] == [one.seed for one in instance.redrawn(training, 3, 7)]
+    assert [*map(instance.is_hard, found)] == [False] * 3 + [True] * 3 + [False] * 9
+    assert {len(one.profile) for one in (*plain, *giants, *lost, *slow)} == {jobs}
+    assert {len(one.profile) for one in swarms} == {3 * jobs}
+    assert {one.semantics for one in plain} == {training[0].semantics}
+    for name, seed, own in (("executors_lost", 10, lost), ("stragglers", 11, slow)):
+        assert [one.seed for one in own] == [one.seed for one in instance.in_case(name, training, seed, 3)]
+        assert {one.semantics for one in own} == {one.semantics for one in instance.in_case(name, training, 0, 1)}
+    assert len({one.seed for one in found}) == 15
+
+
 def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:
     """All of it where the file tells none."""
     shares = {}
@@ -538,16 +559,21 @@ def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:
         load_inputs(trace_path, trace_path.with_name("workloads.parquet"))
 
 
+BOUNDS = ("safety_bound", "giant_bound")
+
+
 def test_what_a_policy_may_take_is_what_a_file_tells(trace_path: Path) -> None:
     """As much as the safety check allows where the file tells nothing."""
-    for bound in (None, 1.1):
-        drawn = draw(trace_path, safety_bound=bound)
-        assert drawn.settings.get("safety_bound") == bound and ("safety_bound" in drawn.settings) == (bound == 1.1)
-        instance = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
-        assert instance.safety_bound == bound
-    write_table(trace_path.with_name("workloads.parquet"), drawn.table, WORKLOADS, drawn.settings | {"safety_bound": 0})
-    with pytest.raises(ClearschedError, match="safety_bound"):
-        load_inputs(trace_path, trace_path.with_name("workloads.parquet"))
+    path = trace_path.with_name("workloads.parquet")
+    for bounds in ({}, {"safety_bound": 1.1}, {"giant_bound": 1.3}, {"safety_bound": 1.1, "giant_bound": 1.3}):
+        drawn = draw(trace_path, **bounds)
+        assert {name: drawn.settings[name] for name in BOUNDS if name in drawn.settings} == bounds
+        instance = DagJobsInstance(*load_inputs(trace_path, path))
+        assert [instance.safety_bound, instance.hard_bound] == [bounds.get(name) for name in BOUNDS]
+    for name in BOUNDS:
+        write_table(path, drawn.table, WORKLOADS, drawn.settings | {name: 0})
+        with pytest.raises(ClearschedError, match=name):
+            load_inputs(trace_path, path)
 
 
 @pytest.mark.parametrize("jobs", [5, 40])  # of 40 an outage lasts as long as `workload.outage` says by default

@@ -41,10 +41,12 @@ def judged_on(
     is_batch: Told = lambda _: False,
     due_s: Callable[[Any], float] = lambda _: 0.0,
     safety_bound: float | None = None,
+    hard_bound: float | None = None,
 ) -> Any:
     """As much of an instance as a safety check asks for: its measures, and on which episodes more is allowed."""
     problem = SimpleNamespace(measures=measures)
-    return SimpleNamespace(problem=problem, is_hard=is_hard, is_batch=is_batch, due_s=due_s, safety_bound=safety_bound)
+    told = {"is_hard": is_hard, "is_batch": is_batch, "due_s": due_s}
+    return SimpleNamespace(problem=problem, safety_bound=safety_bound, hard_bound=hard_bound, **told)
 
 
 def stage(

@@ -114,6 +114,7 @@ INDUSTRIAL: dict[str, Any] = {
         "corrections": {"offer_at_completion": True, "back_up_parked": True},
         "episodes": {"train": 512},
         "safety_cases": ["executors_lost"],
+        "giant_bound": 1.2,
     },
     "search": {"families": ["reserve"], "evaluations": 2000, "restarts": 10},
     "teacher": {
@@ -130,6 +131,7 @@ INDUSTRIAL: dict[str, Any] = {
     "students": {
         "names": ["rule_list"],
         "dagger_episodes": 64,
+        "safety_episodes": 2000,
         "sampling": {"by": "importance"},
         "rule_list": {"max_rules": 16},
     },

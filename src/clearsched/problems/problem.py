@@ -279,6 +279,10 @@ class Instance(Protocol):
         """So many times what the baseline takes a policy may take; None: as many as the safety check allows."""
 
     @property
+    def hard_bound(self) -> float | None:
+        """The same on episodes on which luck decides (`is_hard`)."""
+
+    @property
     def safety_cases(self) -> Sequence[str]:
         """Edge cases that `stressed` has besides, by name; none unless the params ask for them."""
 
@@ -300,6 +304,9 @@ class Instance(Protocol):
 
         The same for the same episodes and seed. May be empty.
         """
+
+    def redrawn_of_all(self, episodes: Sequence[Episode], count: int, seed: int) -> list[Episode]:
+        """The same, in equal parts like these and like what short there is in `stressed`, each kind with its jobs."""
 
     def is_hard(self, episode: Episode) -> bool:
         """Whether luck decides how near a policy is to the baseline in an episode, so that more is allowed there."""

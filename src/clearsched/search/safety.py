@@ -34,7 +34,10 @@ Its cost, and the times to the last job, but for batches, and until a backlog is
 """
 
 LIMIT = 1.5
-"""So many times on any episode at all, and until the last job of a batch ends."""
+"""So many times on any episode at all, and until the last job of a batch ends.
+
+On episodes that are hard a scenario may allow less (`workload.giant_bound`).
+"""
 
 TOLD = {
     "worst": "on its worst episode it takes {:.2f} times {}'s",
@@ -61,6 +64,7 @@ class Verdict(NamedTuple):
     hard: float = 0.0  # the most of these three on an episode that is hard
     batch_end: float = 0.0  # times the baseline's time to the last job, on batches that are not hard
     safety_bound: float | None = None  # of `worst`, `end` and `cleared`, where less than `NEAR` is allowed
+    hard_bound: float | None = None  # of `hard`, where less than `LIMIT` is allowed
 
     @property
     def near(self) -> float:
@@ -68,9 +72,14 @@ class Verdict(NamedTuple):
         return NEAR if self.safety_bound is None else min(NEAR, self.safety_bound)
 
     @property
+    def limit(self) -> float:
+        """So many times what the baseline takes was allowed on episodes that are hard."""
+        return LIMIT if self.hard_bound is None else min(LIMIT, self.hard_bound)
+
+    @property
     def bounds(self) -> dict[str, float]:
         """The most that each number may come to, in the order in which they are told."""
-        return dict.fromkeys(TOLD, self.near) | {"of_limit": 1.0, "hard": LIMIT, "batch_end": LIMIT}
+        return dict.fromkeys(TOLD, self.near) | {"of_limit": 1.0, "hard": self.limit, "batch_end": LIMIT}
 
     @property
     def beyond(self) -> list[str]:
@@ -98,10 +107,9 @@ class Verdict(NamedTuple):
     @property
     def allowed(self) -> str:
         """What is told where a policy is refused: what would have been safe."""
-        return (
-            f"at most {self.near:g} times its cost and times ({LIMIT:g} on an episode of the hardest kind, and "
-            "until the last job of a batch ends), and no measure above its limit, are safe"
-        )
+        hard, batch = "on an episode of the hardest kind", "until the last job of a batch ends"
+        more = f"{LIMIT:g} {hard}, and {batch}" if self.limit == LIMIT else f"{self.limit:g} {hard}, {LIMIT:g} {batch}"
+        return f"at most {self.near:g} times its cost and times ({more}), and no measure above its limit, are safe"
 
     def with_more(self, other: Verdict) -> Verdict:
         """On the episodes of both."""
@@ -114,6 +122,7 @@ class Verdict(NamedTuple):
             max(self.hard, other.hard),
             max(self.batch_end, other.batch_end),
             self.safety_bound,
+            self.hard_bound,
         )
 
 
@@ -186,7 +195,9 @@ class Check:
 
     def verdicts(self, policies: Sequence[Policy]) -> list[Verdict]:
         """Of each policy: on all episodes, or up to the part in which it strays."""
-        found = [Verdict(0.0, 0, safety_bound=self._runs.instance.safety_bound)] * len(policies)
+        instance = self._runs.instance
+        start = Verdict(0.0, 0, safety_bound=instance.safety_bound, hard_bound=instance.hard_bound)
+        found = [start] * len(policies)
         for place, part in enumerate(self._parts):
             left = [number for number, verdict in enumerate(found) if not verdict.strays]
             if not left:
@@ -233,6 +244,7 @@ class Leeway(NamedTuple):
     batch: np.ndarray  # bool[episodes]: until the last job ends
     due_s: np.ndarray  # float64[episodes]: s; until then the last job may end in any case, and be late from there on
     safety_bound: float | None = None  # None: `NEAR`
+    hard_bound: float | None = None  # None: `LIMIT`
 
     def on(self, places: np.ndarray) -> Leeway:
         """That on some of the episodes."""
@@ -243,7 +255,7 @@ def leeway_on(instance: Instance, episodes: Sequence[Episode]) -> Leeway:
     """Where it is given among these."""
     hard, batch = (np.array(list(map(told, episodes)), bool) for told in (instance.is_hard, instance.is_batch))
     due_s = np.array(list(map(instance.due_s, episodes)), float)
-    return Leeway(hard, batch, due_s, instance.safety_bound)
+    return Leeway(hard, batch, due_s, instance.safety_bound, instance.hard_bound)
 
 
 def verdict_of(own: np.ndarray, baseline: np.ndarray, leeway: Leeway) -> Verdict:
@@ -260,6 +272,7 @@ def verdict_of(own: np.ndarray, baseline: np.ndarray, leeway: Leeway) -> Verdict
         max(worst_ratio(own[row, hard], theirs[row, hard]) for row in (COST, END, CLEARED)),
         worst_ratio(own[END, batch], theirs[END, batch]),
         leeway.safety_bound,
+        leeway.hard_bound,
     )
 
 
@@ -336,8 +349,8 @@ def evidence(verdict: Verdict, baseline: Policy, instance: Instance) -> dict[str
         part["cases"] = list(instance.safety_cases)
     if instance.rules:
         part["rules"] = list(instance.rules)
-    if verdict.safety_bound is not None:
-        part["safety_bound"] = verdict.safety_bound
+    bounds = {"safety_bound": verdict.safety_bound, "hard_bound": verdict.hard_bound}
+    part |= {name: bound for name, bound in bounds.items() if bound is not None}
     return {
         "stress": {
             "heuristic": baseline.name,

@@ -135,8 +135,11 @@ def safety_rows(stress: Any) -> list[list[str]]:
     ]
     if stress.get("cases"):
         told.append(["edge cases among them", ", ".join(stress["cases"])])
-    if stress.get("safety_bound"):
-        told.append(["allowed", f"{number(stress['safety_bound'])} times {stress['heuristic']}"])
+    told += [
+        [what, f"{number(stress[name])} times {stress['heuristic']}"]
+        for name, what in (("safety_bound", "allowed"), ("hard_bound", "allowed on episodes of the hardest kind"))
+        if stress.get(name)
+    ]
     if stress.get("rules"):
         told.append(["by rules that are not the published ones", ", ".join(stress["rules"])])
     return told

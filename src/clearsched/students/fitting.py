@@ -77,11 +77,13 @@ def fit_one(
     if Path(teacher).is_file():
         inputs["teacher"] = teacher
     inputs |= {path.stem: path for path in others}
-    on = {"guard"} if params.students.guard.heuristic else set()
+    asked = {"guard": params.students.guard.heuristic, "safety_episodes": params.students.safety_episodes}
+    on = {name for name, wanted in asked.items() if wanted}
     settings = params.students.model_dump(mode="json", include={kind, *SHARED, *on})
     with ThreadPoolExecutor(1) as pool:  # a large log is digested while it is read
         origin = pool.submit(provenance, settings, inputs)
         task = task_of(params, kind, instance, decisions, others, tuned)
+    task = replace(task, bench=replace(task.bench, further=further(params.students, instance, teacher, tuned)))
     expert, name = _expert(params, kind, teacher, tuned, decisions)
     train = instance.split("train")
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
@@ -100,6 +102,24 @@ def fit_one(
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"
+
+
+def further(common: Any, instance: Instance, teacher: str | Path, tuned: Path | None) -> list[Episode]:
+    """On which a student is held to the safety check besides: those on which the teacher does not stray itself.
+
+    Args:
+        common: the section `students` of params.
+        instance: with the training episodes.
+        teacher: file of the network, or name of a heuristic.
+        tuned: parameters of the heuristics.
+    """
+    if not common.safety_episodes:
+        return []
+    from clearsched.decisions.experts import load_expert  # it brings torch, and so does the next
+    from clearsched.teacher.judging import ANEW, within_reach
+
+    drawn = instance.redrawn_of_all(instance.split("train"), common.safety_episodes, ANEW)
+    return within_reach(instance, load_expert(instance.problem, teacher, tuned).policy, drawn)
 
 
 def _expert(

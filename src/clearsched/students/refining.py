@@ -97,7 +97,8 @@ def probes_of(task: Task, student: ScoredPolicy, runs: Trials) -> Probes | None:
     guard = measured(task.common.guard, student, bench.instance, task.tuned, "students.guard")
     single = bench.instance.split("train")
     stressed = bench.instance.stressed(single)
-    return Probes(runs, bench.baseline, [*bench.validation, *single, *stressed], sample(stressed), guard)
+    episodes = [*bench.validation, *single, *stressed, *bench.further]
+    return Probes(runs, bench.baseline, episodes, sample(stressed), guard)
 
 
 def _chosen(

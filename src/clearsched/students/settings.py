@@ -296,6 +296,14 @@ class StudentsParams(Section):
         1, ge=0, le=20, description="rounds in which students run, the teacher answers, and they are fitted again"
     )
     dagger_episodes: Count = Field(8, description="training episodes of a round")
+    safety_episodes: int = Field(
+        0,
+        ge=0,
+        le=100_000,
+        description="further episodes of training jobs, drawn anew, on which a student must be near to fair as on "
+        "those of the safety check, where the teacher is: as they are, with a giant, with tiny jobs, and in each of "
+        "`workload.safety_cases`; for what comes less than once in a thousand",
+    )
     sampling: SamplingParams = SamplingParams()
     pareto: ParetoParams = ParetoParams()
     pick: Literal["own", "smallest"] = Field(

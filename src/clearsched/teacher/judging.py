@@ -91,14 +91,15 @@ ANEW = 1
 """The seed of further episodes; that of the stress is 0."""
 
 
-def within_reach(instance: Instance, expert: Policy, count: int) -> list[Episode]:
-    """Of `count` further episodes of training jobs, drawn anew, those on which what is cloned does not stray.
-
-    No clone learns from it what it cannot do itself.
-    """
+def rare(instance: Instance, expert: Policy, count: int) -> list[Episode]:
+    """Of `count` further episodes of training jobs, drawn anew, those on which what is cloned does not stray."""
     if not count:
         return []
-    drawn = instance.redrawn(instance.split("train"), count, ANEW)
+    return within_reach(instance, expert, instance.redrawn(instance.split("train"), count, ANEW))
+
+
+def within_reach(instance: Instance, expert: Policy, drawn: Sequence[Episode]) -> list[Episode]:
+    """Of some episodes those on which an expert does not stray: nobody learns from it what it cannot do itself."""
     strayed = set(_next_to_baseline(instance, drawn).strayed_of_all(expert))
     return [episode for place, episode in enumerate(drawn) if place not in strayed]
 
@@ -111,7 +112,7 @@ class Asked:
     """
 
     def __init__(self, instance: Instance, guard: Guard | None, further: Sequence[Episode] = ()) -> None:
-        """`guard`: that the network will have; `further`: what is asked besides (`within_reach`)."""
+        """`guard`: that the network will have; `further`: what is asked besides (`rare`)."""
         first = _trained_on(instance)
         self.episodes, self._first = [*first, *further], len(first)
         self._check, self._further = _next_to_baseline(instance, first), _next_to_baseline(instance, further)

@@ -24,7 +24,7 @@ from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
 from clearsched.teacher.experts import Experts, find_experts
 from clearsched.teacher.imitation import Cloning, demonstrate
-from clearsched.teacher.judging import Asked, settle, verdict_as_clone, within_reach
+from clearsched.teacher.judging import Asked, rare, settle, verdict_as_clone
 from clearsched.teacher.policy_gradient import Improving, temperature_for
 from clearsched.teacher.progress import Watch, watching
 from clearsched.teacher.resuming import Checkpoints
@@ -170,7 +170,7 @@ def _asked(params: TeacherParams, instance: Instance, experts: Experts, guard: G
     """What the clone is asked between rounds; None: there is no round to correct it in."""
     if not params.clone.safety_rounds:
         return None
-    return Asked(instance, guard, within_reach(instance, experts.cloned, params.clone.safety_episodes))
+    return Asked(instance, guard, rare(instance, experts.cloned, params.clone.safety_episodes))
 
 
 def run_clone(

@@ -120,6 +120,11 @@ class DagJobsInstance:
         return None if self.drawn is None else self._settings.get("safety_bound")
 
     @property
+    def hard_bound(self) -> float | None:
+        """As the workloads tell; none where they tell none, or where episodes come from elsewhere."""
+        return None if self.drawn is None else self._settings.get("giant_bound")
+
+    @property
     def rules(self) -> Sequence[str]:
         """Corrections; none where episodes come from elsewhere."""
         told = {} if self.drawn is None else self._settings["semantics"]
@@ -151,6 +156,20 @@ class DagJobsInstance:
     def redrawn(self, episodes: Sequence[Workload], count: int, seed: int) -> list[Workload]:
         """Streams, or batches, with as many jobs as the first one has."""
         return self.stressed_by(stress.like(episodes, count), episodes, seed)
+
+    def redrawn_of_all(self, episodes: Sequence[Workload], count: int, seed: int) -> list[Workload]:
+        """Those, such with a giant, such with a swarm, and such in each edge case of the safety check.
+
+        Each kind has random numbers of its own.
+        """
+        each = math.ceil(count / (stress.FURTHER + len(self.safety_cases)))
+        kinds = stress.further(stress.like(episodes, each))
+        usual = (self.stressed_by(kind, episodes, seed + place) for place, kind in enumerate(kinds))
+        cases = (
+            self.in_case(name, episodes, seed + place, each)
+            for place, name in enumerate(self.safety_cases, stress.FURTHER)
+        )
+        return [*chain(*usual), *chain(*cases)]
 
     def is_hard(self, episode: Workload) -> bool:
         """Whether it has a giant, which keeps the executors that it has until its stage has no task left.

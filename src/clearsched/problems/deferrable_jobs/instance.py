@@ -138,6 +138,10 @@ class DeferrableJobs:
         """As the safety check has it."""
 
     @property
+    def hard_bound(self) -> None:
+        """None is hard."""
+
+    @property
     def safety_cases(self) -> Sequence[str]:
         """What it has is in `stressed` for everybody."""
         return ()
@@ -162,6 +166,10 @@ class DeferrableJobs:
 
     def redrawn(self, episodes: Sequence[Episode], count: int, seed: int) -> list[Episode]:
         """None: an episode's jobs belong to its own capacity."""
+        return []
+
+    def redrawn_of_all(self, episodes: Sequence[Episode], count: int, seed: int) -> list[Episode]:
+        """None, for the same reason."""
         return []
 
     def is_hard(self, episode: Episode) -> bool:

@@ -243,6 +243,13 @@ class WorkloadParams(Section):
         description="so many times what fair takes a policy may take on any episode of the safety check that has no "
         "giant, to be chosen: a margin for jobs that nothing was made from; null: 1.2",
     )
+    giant_bound: float | None = Field(
+        None,
+        gt=1,
+        le=1.5,
+        description="so many times what fair takes a policy may take on any episode of the safety check that has a "
+        "giant: less where somebody good is nearer; null: 1.5",
+    )
     safety_cases: tuple[SafetyCase, ...] = Field(
         (),
         description="edge cases of which the safety check has streams, or batches, of training jobs besides: whoever "

@@ -59,6 +59,7 @@ class Facts(BaseModel):
     safety_cases: dict[str, SafetyCase] = {}
     stress: float = Field(1.0, gt=0, le=1)
     safety_bound: float | None = Field(None, gt=1, le=1.2)
+    giant_bound: float | None = Field(None, gt=1, le=1.5)
 
 
 def check_facts(settings: dict[str, Any], where: Path) -> None:

@@ -68,8 +68,8 @@ def build(params: Params, trace: Path, out: Path) -> Workloads:
         settings["estimates"] = asdict(wrong)
     if options.stress < 1:
         settings["stress"] = options.stress
-    if options.safety_bound is not None:
-        settings["safety_bound"] = options.safety_bound
+    bounds = {"safety_bound": options.safety_bound, "giant_bound": options.giant_bound}
+    settings |= {name: bound for name, bound in bounds.items() if bound is not None}
     cases = safety_cases(params, known, plans["train"][1]["mean_interarrival_ms"])
     if cases:
         settings["safety_cases"] = cases

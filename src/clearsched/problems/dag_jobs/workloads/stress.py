@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearsched.problems.dag_jobs.edge_cases import SWARM_SHARE
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.workloads.arrivals import poisson
 from clearsched.problems.dag_jobs.workloads.crowds import joined, smallest
@@ -85,6 +86,15 @@ def like(episodes: Sequence[Workload], count: int) -> Stress:
     """No stress at all: so many episodes like these, streams or batches, with as many jobs as the first one has."""
     jobs = len(episodes[0].profile)
     return Stress(f"{jobs} jobs, drawn anew", jobs, 1.0, 0 if are_streams(episodes) else jobs, count)
+
+
+FURTHER = 3
+"""Kinds of `further`."""
+
+
+def further(plain: Stress) -> tuple[Stress, ...]:
+    """Such episodes, such with a giant, and such with as many tiny jobs besides as the edge case of them has."""
+    return plain, plain._replace(giant=True), plain._replace(swarm=round(SWARM_SHARE * plain.jobs))
 
 
 def _part(kind: Stress, share: float) -> Stress:

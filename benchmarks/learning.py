@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from clearsched.params import defaults, load_stage
 from clearsched.problems import find_problem
-from clearsched.teacher.experts import find_experts
-from clearsched.teacher.judging import verdict_as_clone
+from clearsched.teacher.judging import experts_of
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.threads import one_thread
 from clearsched.teacher.training import new_network, run, streams
@@ -29,8 +27,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     params = load_stage(arguments.params, "teacher") if arguments.params else defaults()
     problem = find_problem(params.problem)
     instance = problem.open(arguments.trace, arguments.workloads)
-    judge = partial(verdict_as_clone, params.teacher.guard, instance, arguments.tuned)
-    experts = find_experts(instance, params.teacher.clone.policy, arguments.tuned, arguments.searched, judge)
+    experts = experts_of(params.teacher, instance, arguments.tuned, arguments.searched)
     # Compiles all that training calls.
     network = new_network(instance, params.teacher, streams(0, 0)[0])
     TeacherPolicy(network, problem).run(instance, instance.split("train", 2))

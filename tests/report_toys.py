@@ -101,8 +101,7 @@ def _tables(folder: Path, problem: Any, policies: tuple[str, ...]) -> None:
     about = {"problem": problem.name, "objective": measure.name, "confidence": 0.95}
     evaluation = folder / "evaluation"
     write_table(evaluation / "comparison.parquet", pa.Table.from_pylist(rows, COMPARISON), COMPARISON, about)
-    read = {field.name: zero.get(field.type, 0) for field in STUDENTS} | {"policy": policies[-1], "complexity": 9}
-    write_table(
-        evaluation / "students.parquet", pa.Table.from_pylist([read | {"top1": 0.5}], STUDENTS), STUDENTS, about
-    )
+    read = {field.name: zero.get(field.type, 0) for field in STUDENTS}
+    read |= {"policy": policies[-1], "complexity": 9, "top1": 0.5, "beside": []}
+    write_table(evaluation / "students.parquet", pa.Table.from_pylist([read], STUDENTS), STUDENTS, about)
     write_text(evaluation / "comparison.txt", "Text.\n* a sentence of the evaluation\n")

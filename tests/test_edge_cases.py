@@ -40,7 +40,7 @@ from clearsched.problems.dag_jobs.workloads import Workloads, build, executor_ms
 from clearsched.problems.dag_jobs.workloads.giants import with_giants
 from clearsched.problems.policy import heuristic
 from clearsched.registry import load
-from clearsched.schemas import EDGE_CASES, read_table
+from clearsched.schemas import EDGE_CASES, TAKE_OVERS, read_table
 from clearsched.shipped import store
 from clearsched.teacher.checkpoints import load_policy as load_teacher
 from conformance.cases import CASES
@@ -343,6 +343,7 @@ def test_every_policy_on_every_case(problem: str, tmp_path: Path) -> None:
 
     one = run_all(tmp_path / "one")
     assert set(one) == {f"edge_cases.{end}" for end in ("parquet", "txt", "svg", "png", "csv")}
+    assert not list((tmp_path / "one").rglob("take_overs.parquet")), "nobody has a guard"
     table, metadata = read_table(tmp_path / "one" / "edge_cases.parquet", EDGE_CASES)
     of_objective = [row for row in table.to_pylist() if row["measure"] == own.measures[0].name]
     assert metadata["objective"] == own.measures[0].name
@@ -354,6 +355,28 @@ def test_every_policy_on_every_case(problem: str, tmp_path: Path) -> None:
         assert f"\n{case.label}: 2 test episodes" in text
     if problem == "deferrable_jobs":
         assert run_all(tmp_path / "two") == one
+
+
+def test_take_overs_on_edge_cases_are_logged(tmp_path: Path) -> None:
+    """Each of them, where guards are there for: here one that takes over at once."""
+    params, own = small("dag_jobs"), find_problem("dag_jobs")
+    params = params.model_copy(
+        update={"evaluation": params.evaluation.model_copy(update={"policies": ("fair", "mine")})}
+    )
+    own.build(params, tmp_path / "trace.parquet")
+    write_json(tmp_path / "tuned.json", {"best": "fair"})
+    mine = {"kind": "student", "name": "mine", "stage": {"job_work_left_s": -1.0}, "limit": 1.0}
+    for above in (0.0, 1e9):
+        guard = {"heuristic": "fair", "when": {"backlog_s": {"above": above, "until": above / 2}}}
+        write_json(tmp_path / "mine.json", mine | {"guard": guard})
+        out = tmp_path / f"above {above:g}"
+        edge_cases.run(
+            params, "giant_job", tmp_path / "trace.parquet", tmp_path / "tuned.json", tmp_path / "trace.parquet",
+            [tmp_path / "mine.json"], out,
+        )  # fmt: skip
+        table, metadata = read_table(out / "take_overs.parquet", TAKE_OVERS)
+        assert metadata["edge_case"] == "giant_job"
+        assert bool(len(table)) is (above == 0) and set(table["policy"].to_pylist()) <= {"mine"}
 
 
 def made_up(**jct_s: list[float]) -> Case:
@@ -404,6 +427,10 @@ def test_who_loses_and_who_strays_is_told_in_words() -> None:
     assert "* a case: heuristics above 1.5 times fair on an episode: tuned local SRPT 2.30" in text
     assert "stall: longest time that executors were parked" in text and "p99 JCT (s)  parked (%)  stall (s)" in text
     assert "above tuned local SRPT" not in text
+    told = ["* rule list is not safe by its own check: why: do not deploy it"]
+    twice = [each._replace(unsafe=told, name=name) for name, each in (("c", case), ("d", case))]
+    assert render(problem, problem.measures[0], twice, Bootstrap(0, 0.95, 200)).count(told[0]) == 1
+    assert "by its own check" not in text
     fine = made_up(fair=fair_s, local_srpt=local_s, capped_srpt=capped_s, rule_list=3 * [9.0, 17.0, 8.0, 25.0])
     told = render(problem, problem.measures[0], [fine], Bootstrap(0, 0.95, 200))
     assert "* no learned policy is shown to be worse" in told

@@ -32,6 +32,7 @@ from clearsched.evaluation.statistics import (
     standard_error,
 )
 from clearsched.evaluation.students import control_lines, student_lines, student_table
+from clearsched.evaluation.worst import unsafe_lines
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.recording.lanes import assign_executors
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE
@@ -356,6 +357,9 @@ def test_seeds_have_rows_and_a_table_of_their_own() -> None:
     table = seeds.seed_table(runs, base.objective, plain)
     conform(table, SEEDS, "test")
     assert table["worst_to_baseline"].to_pylist() == pytest.approx([1.3, 1.7, 11 / 9])
+    assert table["worst"].to_pylist() == [13.0, 17.0, 11.0]
+    other = seeds.seed_table(runs, base.objective, None, lower_is_better=False)
+    assert other["worst"].to_pylist() == [9.0, 10.0, 11.0]
     assert seeds.seed_table(runs, base.objective, None)["worst_to_baseline"].to_pylist() == [None] * 3
     assert table["chosen"].to_pylist() == [False, True, True]
     assert table["difference_percent"].to_pylist() == pytest.approx([-100 / 12, 100 / 12, -100 / 12])
@@ -366,7 +370,7 @@ def test_seeds_have_rows_and_a_table_of_their_own() -> None:
     empty = FIDELITY.empty_table()
     lines = text.render(DAG_JOBS, compared, [], empty, "3 episodes", BOOTSTRAP, found).splitlines()
     row = next(line for line in lines if line.startswith("teacher  ") and "11.00 to 13.00" in line)
-    assert row.split()[:3] == ["teacher", "2", "12.00"] and row.split()[-1] == "1.70"
+    assert row.split()[:3] == ["teacher", "2", "12.00"] and row.split()[-2:] == ["17.00", "1.70"]
     assert "x fair: the most next to fair, with any seed on any episode." in "\n".join(lines)
     assert "* teacher with a training seed that is not kept: 1.70 times fair on its worst episode" in lines
     assert lines[-1] == "One training seed, spread not measured: rule list."
@@ -559,6 +563,22 @@ def test_who_locks_on_one_episode_is_told_in_words() -> None:
     assert "* fair" not in words and "heuristics above" not in words and "x fair: the most, on any episode" in words
 
 
+def test_who_did_not_pass_the_safety_check_is_told_in_words() -> None:
+    """However good it looks on the test episodes; not of whom nothing is told, or who passed."""
+    told = {"rule_list": {"worst": 1.0, "hard": 1.71}, "figs": {"worst": 1.19, "hard": 1.4}, "boosted_trees": {}}
+    runs = [rollout("fair", "heuristic", [9.0] * 4)]
+    for name, stress in told.items():
+        one = rollout(name, "student", [4.0] * 4)
+        policy: Any = SimpleNamespace(**one.policy._asdict(), evidence={"stress": stress})  # type: ignore[attr-defined]
+        runs.append(replace(one, policy=policy))
+    lines = unsafe_lines(DAG_JOBS, runs)
+    why = "on an episode of the hardest kind it takes 1.71 times fair's"
+    assert lines == [f"* rule list is not safe by its own check: {why}: do not deploy it"]
+    compared = comparison.compare(DAG_JOBS, runs, "fair", BOOTSTRAP)
+    words = text.render(DAG_JOBS, compared, [], FIDELITY.empty_table(), "4", BOOTSTRAP, unsafe=lines)
+    assert f"\n{lines[0]}\n" in words
+
+
 def test_students_stand_beside_the_teacher() -> None:
     """By hand: two episodes of 9 and 11 s, a student that takes 11 and 13, faithful in three real choices of four."""
     runs = [
@@ -581,6 +601,7 @@ def test_students_stand_beside_the_teacher() -> None:
     assert (listed["p"], listed["p_holm"], figs["p"]) == (0.5, 1.0, 1.0), "of 4 tosses 2; of 2 rows"
     lines = student_lines(DAG_JOBS, table.to_pylist(), DAG_JOBS.measures[0])
     assert lines[-1].split()[:3] == ["rule", "list", "0"] and "75.0 %" in lines[-1] and "+20.0" in lines[-1]
+    assert dict(listed["beside"]) == {"jct_p99_s": 1.5, "parked_percent": 2.5, "stall_s": 0.25}
     assert not len(student_table(DAG_JOBS, runs[:1] + runs[2:], rows, BOOTSTRAP)), "without a teacher"
 
 

@@ -73,6 +73,7 @@ def write_students(folder: Path, told: dict[str, tuple[float | None, float]]) ->
         "difference_high": 70.0,
         "worst": 50.0,
         "worst_to_baseline": 1.1,
+        "beside": [("jct_p99_s", 70.0)],
     }
     rows = [
         {"policy": name, "complexity": 10, "mean": 30.0, "difference_percent": percent, "top1": top1} | ends
@@ -346,6 +347,8 @@ def test_kinds_of_student_far_from_the_teacher_are_an_arrow_with_a_number(result
     assert sorted(legend) == ["FIGS", "greedy rules", "rule list"], "one mark a kind"
     assert sorted(line.get_xdata()[0] for line in worst.lines) == [30.0, 60.0, 80.0]
     assert [row[0] for row in drawing.rows] == ["rule_list", "figs", "greedy_rules"]
+    assert drawing.header[-1] == "jct_p99_s" and "beside" not in drawing.header, "a column a measure"
+    assert {row[-1] for row in drawing.rows} == {70.0}
 
 
 def test_without_a_teacher_there_is_no_figure_of_the_kinds(tmp_path: Path) -> None:

@@ -438,7 +438,7 @@ def test_a_guarded_policy_that_strays_is_refused(tmp_path: Path, monkeypatch: py
     safe = guarding.guarded(given, mine, instance, tell=told.append)
     assert safe.guard is not None and "stress" in safe.evidence
     assert told[1:] == ["guard: with it, on its worst episode it takes 1.61 times the baseline's: do not deploy it"]
-    monkeypatch.setattr(guarding, "judge_whole", lambda *_: [safety.Verdict(9.0, 3), safety.Verdict(1.0, 9)])
+    monkeypatch.setattr(guarding, "judge_whole", lambda *_, **__: [safety.Verdict(9.0, 3), safety.Verdict(1.0, 9)])
     with pytest.raises(ClearschedError, match="the guard is refused, nothing was written: with it, on its worst"):
         guarding.guarded(given, mine, instance, tell=told.append)
 

@@ -124,7 +124,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         dict.fromkeys(STUDENTS_PARETO.names)
         | {"kind": kind, "by": "", "size": size, "safe": True, "picked": False, "complexity": size, "mean": 20.0,
            "difference_percent": 8.0 / size, "difference_low": 4.0 / size, "difference_high": 12.0 / size,
-           "p": 0.001 * size, "p_holm": 0.004 * size, "worst": 40.0, "top1": 0.9 - 1 / size}
+           "p": 0.001 * size, "p_holm": 0.004 * size, "worst": 40.0, "beside": [], "top1": 0.9 - 1 / size}
         for kind in ("rule_list", "pruned_tree")
         for size in (2, 8, 32)
     ]  # fmt: skip

@@ -17,6 +17,7 @@ from clearsched.errors import ClearschedError
 from clearsched.evaluation.significance import holm
 from clearsched.files import write_json
 from clearsched.params import parse
+from clearsched.pareto import text
 from clearsched.pareto.comparing import _pick
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.problem import PROBLEM
@@ -80,6 +81,11 @@ def test_a_row_a_size_with_text_and_figure(files: dict[str, Any]) -> None:
         assert row["difference_low"] <= row["difference_percent"] <= row["difference_high"]
         assert 0 < row["p"] <= row["p_holm"] <= 1
         assert row["mean"] <= row["worst"] and 0 <= row["top1"] <= 1
+        assert 0 < row["worst_to_baseline"] < 10 and f"{row['worst_to_baseline']:.2f}" in told
+        assert set(dict(row["beside"])) == {measure.name for measure in PROBLEM.measures[1:] if measure.beside}
+    assert "x fair" in told and "p99 JCT (s)" in told and "parked (%)" in told
+    above = [row for row in (small, large) if row["worst_to_baseline"] > 1.5]
+    assert ("Above 1.5 times fair on a test episode" in told) is bool(above)
     assert [small["p_holm"], large["p_holm"]] == pytest.approx(holm(np.array([small["p"], large["p"]])).tolist())
     assert told == (files["out_dir"] / "students_pareto.txt").read_text("utf-8")
     assert "4*" in told and max(map(len, told.splitlines())) <= 120
@@ -177,6 +183,14 @@ def test_a_log_without_validation_decisions_is_told_in_a_line(
     assert "train.parquet: no decision of the split 'validation': how often" in line
     table, _ = read_table(files["out_dir"] / "students_pareto.parquet", STUDENTS_PARETO)
     assert table["top1"].to_pylist() == [None, None]
+
+
+def test_a_size_far_above_the_baseline_on_an_episode_is_told(
+    files: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text, "LIMIT", 0.001)
+    told = pareto.compare(**files)
+    assert "\nAbove 0.001 times fair on a test episode: rule list 2: " in told and ", rule list 4: " in told
 
 
 def test_an_unsafe_size_is_told(files: dict[str, Any], tmp_path: Path) -> None:

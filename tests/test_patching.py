@@ -262,6 +262,15 @@ def test_edge_cases_come_after_the_normal_load(problem: Any, files: dict[str, st
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"], "what was drawn is gone"
     table, _ = read_table(tmp_path / "out" / "mine_changes.parquet", PATCH_CHANGES)
     assert set(table["load"].to_pylist()) <= {files["workloads"], *problem.edge_cases}
+    if "giant_job" not in problem.edge_cases:
+        return
+    name = heuristic(problem, problem.baseline).name
+    shown = {each.splitlines()[0]: each for each in re.split(r"\n(?=edge case )", told)}
+    giant = next(text for load, text in shown.items() if load.startswith("edge case giant_job"))
+    before, after = re.search(rf"worst of the hardest kind, times {name}'s +([\d.]+) +([\d.]+)", giant).groups()
+    assert float(before) > 0 < float(after) and f"worst episode, times {name}'s" not in giant
+    others = [text for load, text in shown.items() if not load.startswith("edge case giant_job")]
+    assert all("hardest kind" not in text and f"worst episode, times {name}'s" in text for text in others)
 
 
 def test_one_edge_case_is_enough_to_refuse(

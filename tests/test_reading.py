@@ -130,6 +130,30 @@ def test_the_pieces_of_other_scorers() -> None:
     assert weights.firing(table, FEATURE_NAMES) is None
 
 
+def test_each_term_of_a_cap_is_a_piece() -> None:
+    """A cap of one term is the step itself; without one of two the other binds."""
+    two = [{"times": 0.5}, {"times": 0.1, "job_age_s": 1.0}]
+    caps = read_scorer(
+        {
+            "steps": [
+                {"if": "job_is_source >= 1", "of": "job_executor_share", "below": two},
+                {"if": "job_age_s < 5", "below": two[:1]},
+                {"if": "otherwise", "then": 1.0},
+            ]
+        },
+        FEATURE_NAMES,
+        "test",
+    )
+    found = caps.pieces()
+    assert [piece.name for piece in found] == ["step 1", "step 2", "step 3", "step 1, term 1", "step 1, term 2"]
+    assert speakers(caps) == 3
+    table = rows(job_is_source=[1, 1], job_executor_share=[0.2, 0.2], job_age_s=[1, 9])
+    told = [piece.without.scores(table, FEATURE_NAMES).tolist() for piece in found[3:]]  # type: ignore[union-attr]
+    assert caps.firing(table, FEATURE_NAMES).tolist() == [1, 0]  # type: ignore[union-attr]
+    assert told[1] == [0.5, 0.5], "without the second the first alone, for both"
+    assert told[0] == pytest.approx([0.5, 0.9]), "without the first the second, which the young job is above"
+
+
 def test_how_often_a_rule_fires_and_what_changes_without_it() -> None:
     """The first of two decisions is answered by rule 1; without it rule 2 has the say, of another candidate."""
     both = decisions(np.concatenate([THREE.features, rows(job_age_s=[4, 3])]), [0, 3, 5], [1, 3], [0, 1, 2, 0, 1])

@@ -305,14 +305,14 @@ def test_a_student_is_held_to_the_check_on_further_episodes_too(seen: Choices) -
 
     baseline: Any = SimpleNamespace(name="bound", run=run)
     verdicts = []
-    for further in ((), (rare,)):
-        task = replace(task, bench=replace(task.bench, baseline=baseline, further=further))
+    for asked in ((), (rare,)):
+        task = replace(task, bench=replace(task.bench, baseline=baseline, rare=asked))
         found = refine(task, student_of(LEAST_WORK), RefineParams(rounds=0))
         assert found.safety is not None
         verdicts.append(found.safety.verdict)
         assert found.policy.evidence["stress"]["episodes"] == verdicts[-1].episodes
     assert [verdict.strays for verdict in verdicts] == [False, True]
-    assert verdicts[1].episodes == verdicts[0].episodes + 1
+    assert verdicts[0].worst < 1.2 < verdicts[1].worst
 
 
 def test_a_student_that_will_have_a_guard_is_refined_with_one(seen: Choices, monkeypatch: pytest.MonkeyPatch) -> None:

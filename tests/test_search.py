@@ -799,7 +799,9 @@ def test_a_family_is_searched_told_and_evaluated(
         [],
         searched,
     )
-    assert [(policy.name, policy.kind) for policy in loaded] == [("fifo", "heuristic"), ("weights", "searched")]
+    against = [(problem.baseline, "heuristic")] if problem.baseline != "fifo" else []
+    listed = [("fifo", "heuristic"), ("weights", "searched"), *against]
+    assert [(policy.name, policy.kind) for policy in loaded] == listed
     assert json.dumps(told)
 
 

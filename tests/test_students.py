@@ -516,6 +516,11 @@ def test_the_text_of_boosted_trees_tells_what_they_look_at(fitted):
         ({"stage": {"rules": [{"if": "job_age_s < 3", "then": 1}]}}, "the last rule must be `otherwise`"),
         ({"stage": {"rules": [{"then": 1}]}}, "if: a text expected"),
         ({"limit": {"rules": [{"if": "otherwise"}]}}, r"limit\.rules\[0\]: then: a number expected"),
+        ({"stress": None}, "stress: an object expected"),
+        ({"stress": {"worst": 1.0, "hard": "much"}}, "stress: hard: a number expected"),
+        ({"stress": {"worst": True}}, "stress: worst: a number expected"),
+        ({"stress": {"worst": 1.0, "heuristic": 3}}, "stress: heuristic: a text expected"),
+        ({"stress": {"worst": 1.0, "rules": "back_up_parked"}}, "stress: rules: a list of texts expected"),
     ],
 )
 def test_a_broken_file_is_told_in_one_line(fitted, tmp_path, change, message):

@@ -302,9 +302,27 @@ def test_what_is_not_safe_is_not_cloned_where_another_is(inputs: list[Path], tmp
     for path in (worse, better):
         write_json(path, json.loads(path.read_text()) | {"stress": {"worst": 1.4, "episodes": 8, "hard": 1.0}})
     assert cloned(worse, better) == "weights", "none is safe"
+    assert capsys.readouterr().err == (
+        "clearsched: teacher: nobody who might be imitated is safe: weights is, the best on validation\n"
+    )
     assert cloned(worse, better, strays=False) == "capped_srpt"
     assert "weights is better" in capsys.readouterr().err
     assert cloned() == "capped_srpt", "there is no other"
+
+
+def test_what_a_file_tells_is_held_to_what_is_allowed_here(
+    inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A searched policy may have been made where more is allowed beside a giant."""
+    path = searched(tmp_path, 11.0)
+    write_json(path, json.loads(path.read_text()) | {"stress": {"worst": 1.0, "episodes": 8, "hard": 1.4}})
+
+    def cloned() -> str:
+        return find_experts(opened(inputs), "best", inputs[2], [path], lambda _: Verdict(1.1, 8)).cloned.name
+
+    assert cloned() == "weights"
+    monkeypatch.setattr(DagJobsInstance, "hard_bound", 1.2)
+    assert cloned() == "capped_srpt"
 
 
 def test_what_a_clone_is_asked_with_the_guard_it_would_get(inputs: list[Path]) -> None:
@@ -592,18 +610,23 @@ def test_a_clone_is_asked_all_that_is_rare_and_that_its_expert_can(inputs: list[
     assert of_rare == [episode.seed for episode, strays in zip(kept, alone, strict=True) if strays]
 
 
-def test_a_student_is_asked_all_that_is_rare_and_that_the_teacher_can(inputs: list[Path]) -> None:
+def test_a_student_is_asked_all_that_is_rare_and_that_the_teacher_can(
+    inputs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of each kind of further episodes those on which the teacher does not stray; none unless they are asked for."""
     instance = opened(inputs)
     given = with_safety_rounds(0)
     asked = given.students.model_copy(update={"safety_episodes": 45})
-    assert fitting.further(given.students, instance, "sjf_cp", None) == []
-    found = fitting.further(asked, instance, "sjf_cp", None)
+    assert fitting.asked_besides(given.students, "rule_list", instance, "sjf_cp", None) == []
+    assert capsys.readouterr().err == ""
+    found = fitting.asked_besides(asked, "rule_list", instance, "sjf_cp", None)
     drawn = instance.redrawn_of_all(instance.split("train"), 45, judging.ANEW)
     check = Check(judging.Lanes(instance), heuristic("fair"), drawn)
     strayed = check.strayed_of_all(heuristic("sjf_cp"))
     assert 0 < len(strayed) < len(drawn) == 45
     assert [one.seed for one in found] == [one.seed for place, one in enumerate(drawn) if place not in strayed]
+    line = f"rule_list: asked {45 - len(strayed)} of 45 further episodes: the teacher is safe there\n"
+    assert capsys.readouterr().err == line
 
 
 def test_what_improvement_makes_is_asked_what_the_clone_was(

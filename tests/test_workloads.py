@@ -541,6 +541,9 @@ def test_further_episodes_are_of_each_short_kind(trace_path: Path) -> None:
         assert [one.seed for one in own] == [one.seed for one in instance.in_case(name, training, seed, 3)]
         assert {one.semantics for one in own} == {one.semantics for one in instance.in_case(name, training, 0, 1)}
     assert len({one.seed for one in found}) == 15
+    draw(trace_path, safety_cases=cases, stress=0.02)
+    part = DagJobsInstance(*load_inputs(trace_path, trace_path.with_name("workloads.parquet")))
+    assert [one.seed for one in part.redrawn_of_all(training, 14, 7)] == [one.seed for one in found]
 
 
 def test_a_share_of_the_stress_is_what_a_file_tells(trace_path: Path) -> None:
@@ -615,9 +618,12 @@ def test_edge_cases_that_a_scenario_names_are_in_its_safety_check(trace_path: Pa
         ({"safety_cases": ["executors_lost"], "arrivals": "batch"}, "safety_cases: executors_lost"),
         ({"safety_cases": ["executors_lost"], "executors": 1}, "safety_cases: executors_lost: this scenario cannot"),
         ({"safety_cases": ["giant_job"]}, "safety_cases"),
+        ({"giant_bound": 1.1}, "giant_bound is 1.1: it must be 1.2 or more"),
+        ({"giant_bound": 1.05, "safety_bound": 1.1}, "giant_bound is 1.05: it must be 1.1 or more"),
+        ({"giant_bound": 1.3, "arrivals": "batch"}, "giant_bound must be null where arrivals are batch"),
     ],
 )
-def test_an_edge_case_that_a_safety_check_cannot_have(trace_path: Path, workload: dict[str, Any], message: str) -> None:
+def test_what_a_safety_check_cannot_have(trace_path: Path, workload: dict[str, Any], message: str) -> None:
     with pytest.raises(ClearschedError, match=message):
         draw(trace_path, **workload)
 

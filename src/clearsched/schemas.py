@@ -190,6 +190,7 @@ STUDENTS = pa.schema(
         field("p_holm", pa.float64(), "", "adjusted by Holm over all rows of the table"),
         field("worst", pa.float64(), "the objective's", "the worst test episode"),
         field("worst_to_baseline", pa.float64(), "", "see the comparison", True),
+        field("beside", pa.map_(pa.string(), pa.float64()), "the measure's", "what belongs beside a mean, by measure"),
         field("top1", pa.float64(), "", "share of the real choices in which its first choice is the teacher's", True),
     ]
 )
@@ -203,7 +204,7 @@ STUDENTS_PARETO = pa.schema(
         field("unseen", pa.float64(), "the objective's", "mean over the episodes that sizes are chosen on", True),
         field("safe", pa.bool_(), "", "whether its fit found no episode on which it strays from the baseline"),
         field("picked", pa.bool_(), "", "whether it is the smallest safe one that is nearly as good as the best there"),
-        *(STUDENTS.field(name) for name in STUDENTS.names if name not in ("policy", "worst_to_baseline")),
+        *(STUDENTS.field(name) for name in STUDENTS.names if name != "policy"),
     ]
 )
 """A row a kind, setting and size. The metadata names the `objective` and the `confidence` of the intervals."""
@@ -224,6 +225,7 @@ SEEDS = pa.schema(
         field("chosen", pa.bool_(), "", "whether it is the one that the other tables tell of"),
         field("mean", pa.float64(), "the objective's", "mean objective over the test episodes"),
         field("difference_percent", pa.float64(), "%", "difference to the reference, unless its mean is 0", True),
+        field("worst", pa.float64(), "the objective's", "the worst test episode"),
         field("worst_to_baseline", pa.float64(), "", "see the comparison", True),
     ]
 )

@@ -19,6 +19,7 @@ class Case(NamedTuple):
         name, label, setting: its name, how it is called, and what its episodes are.
         rows: of COMPARISON, a row a measure and policy, those of the objective first, the best policy first.
         values: by policy, the objective of each episode, float64[episodes].
+        unsafe: who is not safe by its own check, in sentences.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Case(NamedTuple):
     setting: str
     rows: list[Row]
     values: Mapping[str, np.ndarray]
+    unsafe: Sequence[str] = ()
 
     def of(self, measure: Measure) -> list[Row]:
         """The rows of a measure."""

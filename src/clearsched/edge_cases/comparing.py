@@ -61,7 +61,8 @@ def read_cases(problem: Problem, folders: Sequence[Path]) -> tuple[list[Case], M
         if metadata.get("problem") != problem.name or "edge_case" not in metadata or not len(table):
             raise ClearschedError(f"{folder}: holds no edge case of {problem.name}: run it again")
         values = _values(folder, problem, metadata["objective"])
-        cases.append(Case(metadata["edge_case"], metadata["label"], metadata["setting"], table.to_pylist(), values))
+        named = metadata["edge_case"], metadata["label"], metadata["setting"]
+        cases.append(Case(*named, table.to_pylist(), values, metadata.get("unsafe", [])))
         shared.add((metadata["objective"], cases[-1].rows[0]["reference"]))
     if len(shared) != 1:
         raise ClearschedError("edge cases: they differ in the objective or the reference: run all of them again")

@@ -10,7 +10,9 @@ from clearsched import schemas
 from clearsched.edge_cases.cases import cases_of, params_of
 from clearsched.errors import ClearschedError
 from clearsched.evaluation import comparison, rollouts
+from clearsched.evaluation.guards import write_take_overs
 from clearsched.evaluation.policies import files_of, load_policies, reference_policy
+from clearsched.evaluation.worst import unsafe_lines
 from clearsched.files import provenance, read_json
 from clearsched.problems import find_problem
 from clearsched.problems.problem import objectives, told_measures
@@ -31,6 +33,8 @@ def run_case(
     searched: Sequence[Path] = (),
 ) -> None:
     """Write `workloads.parquet`, `episodes.parquet` and `comparison.parquet` to `out_dir`.
+
+    Where a policy has a guard also `take_overs.parquet`.
 
     Heuristics are as tuned on the scenario's own load; where the edge case has other jobs, `trace.parquet` has them.
     """
@@ -63,10 +67,12 @@ def run_case(
         "edge_case": case,
         "label": cases_of(problem)[case].label,
         "setting": instance.describe("test", episodes),
+        "unsafe": unsafe_lines(problem, runs),
     }
     told = (*objectives(problem), *told_measures(problem, instance.objective))
     compared = comparison.compare(problem, runs, reference, bootstrap, further=told)
     write_table(
         out_dir / "episodes.parquet", rollouts.episode_table(runs), schemas.episodes(problem.measures), metadata
     )
+    write_take_overs(problem, runs, out_dir, metadata)
     write_table(out_dir / "comparison.parquet", compared, COMPARISON, metadata)

@@ -100,6 +100,7 @@ def _sentences(problem: Problem, objective: Measure, cases: Sequence[Case], boot
         told = ", ".join(label(problem, name) for name in others if name in cases[0].values)
         found = [f"* no learned policy is shown to be worse than {told} on any edge case"]
     yield from found
+    yield from dict.fromkeys(line for case in cases for line in case.unsafe)
     for case in cases:
         yield from stray_lines(problem, case.of(objective), f"{case.label}: ")
 

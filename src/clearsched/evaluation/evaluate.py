@@ -14,12 +14,13 @@ from clearsched.decisions.parts import WHOLE
 from clearsched.evaluation import TABLE, comparison, rollouts, seeds, text
 from clearsched.evaluation.bounds import bound_table, bounds_of
 from clearsched.evaluation.fidelity import fidelity_table
-from clearsched.evaluation.guards import guard_lines, guard_measures, take_over_table
+from clearsched.evaluation.guards import guard_lines, write_take_overs
 from clearsched.evaluation.policies import files_of, load_policies, reference_policy
 from clearsched.evaluation.seed_pairs import pair_table
 from clearsched.evaluation.students import control_lines, student_table
 from clearsched.evaluation.until import roll_out_until
 from clearsched.evaluation.verdicts import verdicts
+from clearsched.evaluation.worst import unsafe_lines
 from clearsched.files import provenance, read_json, write_json, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
@@ -79,31 +80,29 @@ def evaluate(
     if ran.widest is not None:
         metadata |= {"widest_percent": ran.widest if np.isfinite(ran.widest) else None, "width_reached": ran.reached}
     base, plain = comparison.find(runs, reference).objective, comparison.plain_objective(problem, runs)
+    lower = instance.objective.lower_is_better
     tables: dict[str, tuple[pa.Table, pa.Schema]] = {
         "episodes": (rollouts.episode_table(runs), schemas.episodes(problem.measures)),
         "comparison": (compared, COMPARISON),
         "fidelity": (faithful, FIDELITY),
         "bounds": (bound_table(bounds), BOUNDS),
-        "seeds": (seeds.seed_table(seeded, base, plain), SEEDS),
+        "seeds": (seeds.seed_table(seeded, base, plain, lower_is_better=lower), SEEDS),
         "seed_pairs": (paired, SEED_PAIRS),
         "students": (beside, STUDENTS),
         **instance.details(runs, episodes),
     }
-    if guard_measures(runs):
-        tables["take_overs"] = take_over_table(problem, runs), schemas.TAKE_OVERS
-    else:
-        (out_dir / "take_overs.parquet").unlink(missing_ok=True)  # of an earlier run
     for name, (table, schema) in tables.items():
         write_table(out_dir / f"{name}.parquet", table, schema, metadata)
+    write_take_overs(problem, runs, out_dir, metadata)
     write_json(out_dir / "metrics.json", metrics(compared, faithful))
     found = verdicts(problem, runs, reference, bootstrap, {run.name: run for run in seeded})
     setting = instance.describe("test", episodes)
     guards = guard_lines(problem, runs)
-    together = list(seeds.summaries(seeded, base, plain, bootstrap.seed, bootstrap.confidence, bootstrap.resamples))
+    drawn = bootstrap.seed, bootstrap.confidence, bootstrap.resamples
+    together = list(seeds.summaries(seeded, base, plain, *drawn, lower_is_better=lower))
     added = control_lines(problem, runs, bootstrap)
-    told = text.render(
-        problem, compared, found, faithful, setting, bootstrap, together, beside, added, guards, paired, str(ran)
-    )
+    stated = (together, beside, added, guards, paired, str(ran), unsafe_lines(problem, runs))
+    told = text.render(problem, compared, found, faithful, setting, bootstrap, *stated)
     write_text(out_dir / TABLE, told)
 
 
@@ -145,8 +144,9 @@ def metrics(compared: pa.Table, faithful: pa.Table) -> dict[str, Any]:
         told[f"{row['measure']}_worst"] = _rounded(row["worst"])
         if row["measure"] == objective:
             told |= {name: _rounded(row[name]) for name in ("ci_low", "ci_high", "difference_percent")}
-            if row["from_bound_percent"] is not None:
-                told["from_bound_percent"] = _rounded(row["from_bound_percent"])
+            for name in ("worst_to_baseline", "from_bound_percent"):
+                if row[name] is not None:
+                    told[name] = _rounded(row[name])
     for row in faithful.to_pylist():
         if row["decisions_of"] == "all" and row["part"] == WHOLE:
             for name in ("top1", "same_group", "regret", "level_error"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from clearsched.evaluation.rollouts import GUARDED_PERCENT, TAKE_OVERS, Rollout
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem
 from clearsched.schemas import TAKE_OVERS as SCHEMA
+from clearsched.schemas import write_table
 
 MEASURES = (
     Measure(TAKE_OVERS, "", "times that its guard's heuristic took over", "take-overs", compared=False, beside="mean"),
@@ -58,6 +60,15 @@ def take_over_table(problem: Problem, rollouts: Sequence[Rollout]) -> pa.Table:
                     }
                 )
     return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def write_take_overs(problem: Problem, rollouts: Sequence[Rollout], out_dir: Path, metadata: dict[str, Any]) -> None:
+    """Write `take_overs.parquet` where a policy has a guard; where none has, one of an earlier run is removed."""
+    path = out_dir / "take_overs.parquet"
+    if guard_measures(rollouts):
+        write_table(path, take_over_table(problem, rollouts), SCHEMA, metadata)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def guard_lines(problem: Problem, rollouts: Sequence[Rollout]) -> list[str]:

@@ -109,7 +109,7 @@ def load_policies(
     students: Sequence[Path],
     searched: Sequence[Path] = (),
 ) -> list[Policy]:
-    """The policies that `settings` list, the reference among them.
+    """The policies that `settings` list, and what they are held against: the reference, and the problem's baseline.
 
     A student that was not fitted, or a family that was not searched, is left out; a control that was comes along.
 
@@ -119,7 +119,8 @@ def load_policies(
     known, files = policies_of(problem), {path.stem: path for path in (*searched, *students)}
     policies = []
     controls = [kind.name for kind in STUDENTS.values() if kind.control_of and kind.name in files]
-    for name in dict.fromkeys((*(settings.policies or known), reference_policy(problem, tuned), *controls)):
+    against = reference_policy(problem, tuned), problem.baseline
+    for name in dict.fromkeys((*(settings.policies or known), *against, *controls)):
         kind = "student" if name in files else known[name].kind
         if kind == "teacher":
             policies.append(load_policy(problem, teacher, mode=settings.mode))

@@ -148,21 +148,27 @@ def trained_of(
     return found
 
 
-def seed_table(runs: Sequence[SeedRuns], reference: np.ndarray, plain: np.ndarray | None) -> pa.Table:
+def seed_table(
+    runs: Sequence[SeedRuns], reference: np.ndarray, plain: np.ndarray | None, *, lower_is_better: bool = True
+) -> pa.Table:
     """One row a learned policy and training seed, of schema SEEDS.
 
     `reference`, `plain`: float64[episodes], objective of the reference and of the problem's baseline (None: not run,
-    or more is better).
+    or more is better). `lower_is_better`: of the objective.
     """
     base = float(reference.mean())
     rows = [
         {"policy": run.name, "kind": run.kind, "seed": int(seed), "chosen": bool(chosen), "mean": float(values.mean())}
         | {"difference_percent": 100.0 * (float(values.mean()) - base) / abs(base) if base else None}
-        | {"worst_to_baseline": _most(values, plain)}
+        | {"worst": _worst(values, lower_is_better), "worst_to_baseline": _most(values, plain)}
         for run in runs
         for seed, chosen, values in zip(run.seeds, run.chosen, run.objective, strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=SEEDS)
+
+
+def _worst(values: np.ndarray, lower_is_better: bool) -> float:
+    return float(values.max() if lower_is_better else values.min())
 
 
 def _most(values: np.ndarray, plain: np.ndarray | None) -> float | None:
@@ -180,7 +186,8 @@ class Summary(NamedTuple):
     highest: float
     deviation: float  # of the seeds' means, S - 1; NaN with one seed
     difference: Interval  # paired, to the reference, over seeds and episodes, in the objective's unit
-    worst: float | None  # most next to the baseline, of any seed on any episode; None: nobody can tell
+    worst: float  # of any seed on any episode
+    most: float | None  # next to the baseline, of any seed on any episode; None: nobody can tell
 
 
 def summaries(
@@ -190,10 +197,12 @@ def summaries(
     seed: int,
     confidence: float,
     resamples: int,
+    *,
+    lower_is_better: bool = True,
 ) -> Iterator[Summary]:
     """What each policy's training seeds say together; ends of the interval are NaN where there is one seed.
 
-    `reference`, `plain`: as of `seed_table`.
+    `reference`, `plain`, `lower_is_better`: as of `seed_table`.
     """
     for run in runs:
         means = run.objective.mean(axis=1)
@@ -206,6 +215,7 @@ def summaries(
             float(means.max()),
             deviation,
             over_seeds(run, reference, seed, confidence, resamples),
+            _worst(run.objective, lower_is_better),
             _most(run.objective, plain),
         )
 

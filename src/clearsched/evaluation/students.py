@@ -90,8 +90,34 @@ def _student_row(
         "p_holm": test[1],
         "worst": float(values.max() if objective.lower_is_better else values.min()),
         "worst_to_baseline": ratio or None,
+        "beside": [(each.name, beside_of(rollout, each)) for each in rollout.measures[1:] if each.beside],
         "top1": faithful.get(rollout.name),
     }
+
+
+def beside_of(rollout: Rollout, measure: Measure) -> float:
+    """The mean over the episodes, or the worst of them, as the measure says."""
+    values = rollout.values(measure)
+    if measure.beside == "mean":
+        return float(values.mean())
+    return float(values.max() if measure.lower_is_better else values.min())
+
+
+def flattened(rows: Sequence[Row]) -> list[Row]:
+    """The rows with the measures in `beside` as columns of their own, for a file that has no columns of columns."""
+    return [{name: row[name] for name in row if name != "beside"} | dict(row["beside"]) for row in rows]
+
+
+def beside_columns(problem: Problem, rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """The headers of the measures in `beside`, and the cells of each row."""
+    told, found = {measure.name: measure for measure in problem.measures}, [dict(row["beside"]) for row in rows]
+    header, cells = [], [[] for _ in rows]  # type: tuple[list[str], list[list[str]]]
+    for name in found[0]:
+        places = decimals(max(abs(each[name]) for each in found))
+        header.append(with_unit(told[name].short, told[name].unit))
+        for line, each in zip(cells, found, strict=True):
+            line.append(f"{each[name]:.{places}f}")
+    return header, cells
 
 
 def faithful_in(problem: Problem, fidelity: Iterable[Row]) -> dict[str, float]:

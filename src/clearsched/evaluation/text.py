@@ -37,6 +37,7 @@ def render(
     guards: Sequence[str] = (),
     pairs: pa.Table | None = None,
     ran: str = "",
+    unsafe: Sequence[str] = (),
 ) -> str:
     """The whole text: what was run, the table, what it says in sentences, training seeds, other measures, fidelity.
 
@@ -53,6 +54,7 @@ def render(
         guards: what the guards of policies did, in sentences.
         pairs: of schema SEED_PAIRS.
         ran: how many episodes it took, where a width of intervals was asked for.
+        unsafe: who is not safe by its own check, in sentences.
     """
     rows = comparison.to_pylist()
     objective = next(measure for measure in problem.measures if measure.name == rows[0]["measure"])
@@ -75,6 +77,7 @@ def render(
         "",
         *(f"* {item}" for item in found if item.policy != item.reference),
         *controls,
+        *unsafe,
         *stray_lines(problem, of_objective),
         *seed_stray_lines(problem, of_objective, seeds),
         *guards,
@@ -157,7 +160,7 @@ def _seed_lines(
         header = ["policy", "seeds", with_unit(f"mean {objective.short}", objective.unit), "lowest to highest seed"]
         header += [with_unit("deviation", objective.unit), with_unit("difference", unit), with_unit("CI", unit)]
         plain = label(problem, problem.baseline)
-        header.append(f"x {plain}")
+        header += [with_unit("worst", objective.unit), f"x {plain}"]
         body = []
         for summary in several:
             told = summary.difference.scaled(factor)
@@ -165,12 +168,14 @@ def _seed_lines(
             cells = [label(problem, summary.name), str(summary.seeds), f"{summary.mean:.{places}f}", spread]
             ends = _ends(told.low, told.high, "{:+.1f}" if unit == "%" else f"{{:+.{places}f}}")
             mean = f"{told.mean:+.1f}" if unit == "%" else f"{told.mean:+.{places}f}"
-            worst = "" if summary.worst is None else f"{summary.worst:.2f}"
-            body.append([*cells, f"{summary.deviation:.{places + 1}f}", mean, ends, worst])
+            most = "" if summary.most is None else f"{summary.most:.2f}"
+            worst = f"{summary.worst:.{places}f}"
+            body.append([*cells, f"{summary.deviation:.{places + 1}f}", mean, ends, worst, most])
         yield "Over training seeds and episodes: each policy as training makes it"
         yield ""
         yield f"Means over the seeds of a policy. CI: of the difference to {label(problem, reference)}, over seeds and"
-        yield f"episodes: both are drawn anew. x {plain}: the most next to {plain}, with any seed on any episode."
+        yield "episodes: both are drawn anew. Worst: with any seed on any episode."
+        yield f"x {plain}: the most next to {plain}, with any seed on any episode."
         yield ""
         yield from layout(header, body, left=1)
     if single:

@@ -7,11 +7,12 @@ from typing import Any
 
 from clearsched.evaluation.guards import MEASURES
 from clearsched.evaluation.policies import label
+from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.seeds import LEARNED, Summary
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Problem, told_measures
-from clearsched.search.safety import LIMIT
+from clearsched.search.safety import LIMIT, verdict_in
 
 Row = dict[str, Any]
 
@@ -54,6 +55,17 @@ def _legend(problem: Problem, rows: list[Row], columns: Sequence[tuple[Measure, 
     return lines
 
 
+def unsafe_lines(problem: Problem, rollouts: Sequence[Rollout]) -> list[str]:
+    """A line for each policy whose own file tells that it did not pass its safety check, however good it looks here."""
+    plain, lines = label(problem, problem.baseline), []
+    for rollout in rollouts:
+        verdict = verdict_in(getattr(rollout.policy, "evidence", {}))
+        if verdict.strays:
+            why = verdict.told(verdict.beyond[0], plain)
+            lines.append(f"* {label(problem, rollout.name)} is not safe by its own check: {why}: do not deploy it")
+    return lines
+
+
 def stray_lines(problem: Problem, rows: list[Row], where: str = "") -> list[str]:
     """Who is far worse than the baseline on some episode, which the mean may hide.
 
@@ -84,8 +96,8 @@ def seed_stray_lines(problem: Problem, rows: list[Row], seeds: Sequence[Summary]
     plain = label(problem, problem.baseline)
     told = {row["policy"] for row in rows if (row["worst_to_baseline"] or 0.0) > LIMIT}
     return [
-        f"* {label(problem, each.name)} with a training seed that is not kept: {each.worst:.2f} times {plain} on its "
+        f"* {label(problem, each.name)} with a training seed that is not kept: {each.most:.2f} times {plain} on its "
         "worst episode"
         for each in seeds
-        if each.name not in told and (each.worst or 0.0) > LIMIT
+        if each.name not in told and (each.most or 0.0) > LIMIT
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearsched.evaluation.students import flattened
 from clearsched.figures import style
 from clearsched.figures.marks import ZOOM_PERCENT, arrow, better, spread
 from clearsched.layout import with_unit
@@ -44,8 +45,8 @@ def draw(results_dir: Path, subject: style.Subject) -> style.Drawing:
     _finish(cost, worst, shown, objective, metadata.get("confidence"))
     handles, labels = cost.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5))
-    header = list(STUDENTS.names)
-    return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
+    told = flattened(rows)
+    return style.Drawing(figure, list(told[0]), [list(row.values()) for row in told])
 
 
 def _mark_cost(axes: Axes, row: Row, look: dict[str, Any], label: str) -> None:

@@ -144,6 +144,7 @@ Unlike those of other bases its networks are three with one training seed too: t
 SMALL_INDUSTRIAL: dict[str, Any] = {
     "traces": {"source": "alibaba-like", "alibaba_like": {"jobs": 60, "max_stages": 8, "max_tasks": 30}},
     "workload": {"jobs": 10},
+    "students": {"safety_episodes": 8},
     **merge(
         {"search": {"families": list(defaults(PROBLEM).search.families)}, "teacher": SMALL_TRAINING["teacher"]},
         _shipped("default"),

@@ -21,6 +21,7 @@ from clearsched.pareto import figure, text
 from clearsched.pareto.series import series_of
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Measure
+from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Problem
 from clearsched.schemas import STUDENTS_PARETO, write_table
 from clearsched.scorers.policy import ScoredPolicy
@@ -53,10 +54,12 @@ def compare_sizes(
     sized = [_sized(path, problem) for path in students]
     bootstrap = Bootstrap(params.seed, params.evaluation.confidence, params.evaluation.bootstrap)
     expert = load_policy(problem, teacher, read_json(tuned), params.evaluation.mode)
-    base, *rollouts = roll_out(problem, [expert, *sized], instance, instance.split("test"))
+    episodes = instance.split("test")
+    base, *rollouts = roll_out(problem, [expert, *sized], instance, episodes)
+    (plain,) = roll_out(problem, [heuristic(problem, problem.baseline)], instance, episodes)  # it may be the expert too
     fidelity = fidelity_table(problem, sized, decisions, "validation", instance.most).to_pylist()
     faithful = faithful_in(problem, fidelity)
-    beside = student_rows(rollouts, base, None, faithful, bootstrap)
+    beside = student_rows(rollouts, base, plain, faithful, bootstrap)
     rows = [_row(student, told, instance.objective) for student, told in zip(sized, beside, strict=True)]
     _pick(rows, instance.objective, params.students.pareto.within)
     files = {path.parent.name + "/" + path.name: path for path in students}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from clearsched.evaluation.students import flattened
 from clearsched.figures import style
 from clearsched.figures.marks import better, spread
 from clearsched.pareto.series import called, series_of
 from clearsched.problems.declarations import Measure
-from clearsched.schemas import STUDENTS_PARETO
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +34,8 @@ def draw(
     fidelity.set_title("first choice is the teacher's", loc="left")
     handles, labels = cost.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
-    header = list(STUDENTS_PARETO.names)
-    return style.Drawing(figure, header, [[row[name] for name in header] for row in rows])
+    told = flattened(rows)
+    return style.Drawing(figure, list(told[0]), [list(row.values()) for row in told])
 
 
 def _scale_sizes(axes: Axes, rows: Sequence[dict[str, Any]], across: str) -> None:

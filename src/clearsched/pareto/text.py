@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clearsched.evaluation.policies import label
 from clearsched.evaluation.rollouts import Rollout
-from clearsched.evaluation.students import difference_cells
+from clearsched.evaluation.students import beside_columns, difference_cells
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.pareto.series import called
+from clearsched.problems.declarations import Measure
 from clearsched.problems.problem import Instance, Problem
+from clearsched.search.safety import LIMIT
 
 if TYPE_CHECKING:
     from clearsched.params import Params
 
-HEADER = ("student", "size", "to read", "unseen", "test", "to teacher (%)", "CI (%)", "p", "worst", "first choice")
+HEADER = ("student", "size", "to read", "unseen", "test", "to teacher (%)", "CI (%)", "p", "first choice")
 
 
 def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]], base: Rollout, params: Params) -> str:
@@ -33,7 +35,37 @@ def render(problem: Problem, instance: Instance, rows: Sequence[dict[str, Any]],
         "",
     ]
     lines += layout(HEADER, [_cells(problem, row, places) for row in rows], 1)
-    return "\n".join(lines + _unsafe_lines(problem, rows)) + "\n"
+    lines += _beside_lines(problem, objective, rows, places)
+    return "\n".join(lines + _unsafe_lines(problem, rows) + _stray_lines(problem, rows)) + "\n"
+
+
+def _beside_lines(problem: Problem, objective: Measure, rows: Sequence[dict[str, Any]], places: int) -> Iterator[str]:
+    """What a mean hides, a row a size."""
+    beside, cells = beside_columns(problem, rows)
+    plain = label(problem, problem.baseline)
+    yield from ("", f"Beside the mean. Worst: the worst episode. x {plain}: the most next to {plain} on any.", "")
+    body = [
+        [
+            called(label(problem, row["kind"]), row["by"]),
+            str(row["size"]),
+            f"{row['worst']:.{places}f}",
+            "" if row["worst_to_baseline"] is None else f"{row['worst_to_baseline']:.2f}",
+            *own,
+        ]
+        for row, own in zip(rows, cells, strict=True)
+    ]
+    yield from layout(["student", "size", with_unit("worst", objective.unit), f"x {plain}", *beside], body, left=1)
+
+
+def _stray_lines(problem: Problem, rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The sizes that are far worse than the baseline on a test episode, in a sentence."""
+    found = [
+        f"{called(label(problem, row['kind']), row['by'])} {row['size']}: {row['worst_to_baseline']:.2f}"
+        for row in rows
+        if (row["worst_to_baseline"] or 0.0) > LIMIT
+    ]
+    plain = label(problem, problem.baseline)
+    return ["", f"Above {LIMIT:g} times {plain} on a test episode: {', '.join(found)}."] if found else []
 
 
 def _unsafe_lines(problem: Problem, rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -58,6 +90,5 @@ def _cells(problem: Problem, row: dict[str, Any], places: int) -> tuple[str, ...
         "-" if row["unseen"] is None else f"{row['unseen']:.{places}f}",
         f"{row['mean']:.{places}f}",
         *difference_cells(row),
-        f"{row['worst']:.{places}f}",
         "-" if row["top1"] is None else f"{100 * row['top1']:.1f} %",
     )

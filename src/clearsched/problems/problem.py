@@ -306,7 +306,7 @@ class Instance(Protocol):
         """
 
     def redrawn_of_all(self, episodes: Sequence[Episode], count: int, seed: int) -> list[Episode]:
-        """The same, in equal parts like these and like what short there is in `stressed`, each kind with its jobs."""
+        """`count` of them or a few more, in equal parts: like these, and of each kind of short ones in `stressed`."""
 
     def is_hard(self, episode: Episode) -> bool:
         """Whether luck decides how near a policy is to the baseline in an episode, so that more is allowed there."""

@@ -221,6 +221,7 @@ def load_policy(path: str | Path, problem: Problem | None = None) -> ScoredPolic
     guard = read_guard(content["guard"], problem, f"{path}: guard") if "guard" in content else None
     known = {"name", "kind", "problem", "none", "help_first", "units", "patches", "guard", *scorers}
     evidence = {key: value for key, value in content.items() if key not in known}
+    check_stress(evidence.get("stress", {}), path)
     told = "searched" if kind == "searched" else "student"
     student = ScoredPolicy(
         name,
@@ -252,6 +253,25 @@ def read_help_first(content: Mapping[str, Any], problem: Problem, where: Path) -
         allowed = "true or false" if rank_choice(problem.choices).helps else f"no policy of {problem.name} can: false"
         raise ClearschedError(f"{where}: help_first: {allowed} expected")
     return told
+
+
+def check_stress(told: Any, path: Path) -> None:
+    """What a policy's file says of its safety check (`search.safety.evidence`), which is asked before it is used.
+
+    Raises:
+        ClearschedError: it cannot be that.
+    """
+    if not isinstance(told, dict):
+        raise ClearschedError(f"{path}: stress: an object expected: what the safety check said")
+    for name, value in told.items():
+        if name == "heuristic":
+            is_right, what = isinstance(value, str), "a text"
+        elif name in ("cases", "rules"):
+            is_right, what = isinstance(value, list) and all(isinstance(each, str) for each in value), "a list of texts"
+        else:  # infinite where a run never ended
+            is_right, what = isinstance(value, int | float) and not isinstance(value, bool), "a number"
+        if not is_right:
+            raise ClearschedError(f"{path}: stress: {name}: {what} expected")
 
 
 def _problem(name: Any, wanted: Problem | None, path: Path) -> Problem:

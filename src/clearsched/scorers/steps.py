@@ -161,8 +161,18 @@ class StepList(ByColumns):
         )
 
     def pieces(self) -> list[Piece]:
-        """The steps."""
-        return each_of(self, "steps", self.clause, otherwise=True)
+        """The steps, and of a cap of several terms each of these."""
+        terms = [
+            Piece(
+                f"{self.clause} {i + 1}, term {j + 1}",
+                replace(self, steps=with_item(self.steps, i, replace(step, below=less(step.below, j)))),
+                speaks=False,
+            )
+            for i, step in enumerate(self.steps)
+            if len(step.below) > 1
+            for j in range(len(step.below))
+        ]
+        return [*each_of(self, "steps", self.clause, otherwise=True), *terms]
 
     def clauses(self) -> list[Clause]:
         """The steps."""

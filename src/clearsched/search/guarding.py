@@ -5,13 +5,13 @@ The bounds are measured in `search.guard_bounds`, the guard itself is `scorers.g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Instance
+from clearsched.problems.problem import Episode, Instance
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.text import write_policy
@@ -25,6 +25,7 @@ def guarded(
     instance: Instance,
     tuned: Path | None = None,
     tell: Callable[[str], None] = print,
+    rare: Sequence[Episode] = (),
 ) -> ScoredPolicy:
     """The policy with the guard of the section `students.guard` of params, checked; as it is where none is asked for.
 
@@ -34,6 +35,7 @@ def guarded(
         instance: with the training and validation episodes.
         tuned: parameters by heuristic; defaults without.
         tell: called with the guard in words.
+        rare: episodes that the policy is asked beside those of the safety check.
 
     Raises:
         ClearschedError: an unknown heuristic, a problem without gauges, or the policy strays from the baseline with
@@ -43,7 +45,7 @@ def guarded(
     if guard is None:
         return policy
     tell(f"guard: {guard.sentence(instance.problem)}")
-    return _checked(replace(policy, guard=guard), instance, tell)
+    return _checked(replace(policy, guard=guard), instance, tell, rare)
 
 
 def guard_file(
@@ -81,7 +83,9 @@ def _judged(policy: ScoredPolicy, verdict: Verdict, instance: Instance) -> Score
     return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance)})
 
 
-def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], None]) -> ScoredPolicy:
+def _checked(
+    policy: ScoredPolicy, instance: Instance, tell: Callable[[str], None], rare: Sequence[Episode]
+) -> ScoredPolicy:
     """The policy with what the safety check says of it: under stress the heuristic may take over.
 
     Where the policy strays from the baseline with the guard and without it, a line says so.
@@ -89,7 +93,7 @@ def _checked(policy: ScoredPolicy, instance: Instance, tell: Callable[[str], Non
     Raises:
         ClearschedError: it strays with the guard alone.
     """
-    verdict, *without = judge_whole(instance, [policy, replace(policy, guard=None)])
+    verdict, *without = judge_whole(instance, [policy, replace(policy, guard=None)], rare=rare)
     if verdict.strays and without[0].strays:
         tell(f"guard: with it, {verdict}: do not deploy it")
     elif verdict.strays:

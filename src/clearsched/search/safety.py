@@ -154,10 +154,12 @@ def judge(runs: Trials, policies: Iterable[Policy], baseline: Policy, episodes: 
     return _up_to_safe(Check(runs, baseline, episodes).verdict, policies)
 
 
-def judge_whole(instance: Instance, policies: Iterable[Policy], threads: int | None = None) -> list[Verdict]:
-    """`judge` next to the problem's baseline, on the validation and training episodes and under stress."""
+def judge_whole(
+    instance: Instance, policies: Iterable[Policy], threads: int | None = None, rare: Sequence[Episode] = ()
+) -> list[Verdict]:
+    """`judge` next to the problem's baseline, on the validation and training episodes, `rare` ones and under stress."""
     train = instance.split("train")
-    episodes = [*instance.split("validation"), *train, *instance.stressed(train)]
+    episodes = [*instance.split("validation"), *train, *rare, *instance.stressed(train)]
     with trials(instance, instance.objective, threads) as runs:
         return judge(runs, policies, heuristic(instance.problem, instance.problem.baseline), episodes)
 

@@ -48,7 +48,7 @@ class Bench:
         train: episodes on which a fit compares its own variants.
         validation: episodes on which the rounds of a fit are compared.
         baseline: a heuristic that every student must keep near to on each episode (`safety`); None: no such check.
-        further: episodes on which it must besides those of the check.
+        rare: episodes on which it must besides those of the check, for what these need not show.
     """
 
     instance: Instance
@@ -56,7 +56,7 @@ class Bench:
     train: Sequence[Episode]
     validation: Sequence[Episode]
     baseline: Policy | None = None
-    further: Sequence[Episode] = ()
+    rare: Sequence[Episode] = ()
 
     def searched_on(self) -> tuple[list[Episode], list[Episode]]:
         """Training episodes for searches, joined, and those that no search sees, to choose on."""

@@ -82,8 +82,8 @@ def fit_one(
     settings = params.students.model_dump(mode="json", include={kind, *SHARED, *on})
     with ThreadPoolExecutor(1) as pool:  # a large log is digested while it is read
         origin = pool.submit(provenance, settings, inputs)
-        task = task_of(params, kind, instance, decisions, others, tuned)
-    task = replace(task, bench=replace(task.bench, further=further(params.students, instance, teacher, tuned)))
+        rare = asked_besides(params.students, kind, instance, teacher, tuned)
+        task = task_of(params, kind, instance, decisions, others, tuned, rare)
     expert, name = _expert(params, kind, teacher, tuned, decisions)
     train = instance.split("train")
     later = train[params.decisions.episodes :] or train  # DAgger's episodes are new ones, as far as there are any
@@ -97,18 +97,21 @@ def fit_one(
     student = picked(task, sizes, fit)
     student = replace(student, evidence={**student.evidence, "provenance": origin.result() | {"expert": name}})
     with kept_if_refused(out_dir / f"{kind}_unpatched", kind):
-        student = laid_on(params.students, student, instance, tuned)
-    student = guarded(params.students.guard, student, instance, tuned, partial(_tell, task))
+        student = laid_on(params.students, student, instance, tuned, rare)
+    student = guarded(params.students.guard, student, instance, tuned, partial(_tell, task), rare)
     student.write(out_dir / f"{kind}.json")
     write_text(out_dir / f"{kind}.txt", render(student))
     return out_dir / f"{kind}.json"
 
 
-def further(common: Any, instance: Instance, teacher: str | Path, tuned: Path | None) -> list[Episode]:
-    """On which a student is held to the safety check besides: those on which the teacher does not stray itself.
+def asked_besides(common: Any, kind: str, instance: Instance, teacher: str | Path, tuned: Path | None) -> list[Episode]:
+    """Episodes on which a student is held to the safety check besides, where the teacher does not stray itself.
+
+    So is one that does not imitate: what is told of it is to be held against the others. A line tells how many.
 
     Args:
         common: the section `students` of params.
+        kind: of the registry.
         instance: with the training episodes.
         teacher: file of the network, or name of a heuristic.
         tuned: parameters of the heuristics.
@@ -119,7 +122,9 @@ def further(common: Any, instance: Instance, teacher: str | Path, tuned: Path | 
     from clearsched.teacher.judging import ANEW, within_reach
 
     drawn = instance.redrawn_of_all(instance.split("train"), common.safety_episodes, ANEW)
-    return within_reach(instance, load_expert(instance.problem, teacher, tuned).policy, drawn)
+    kept = within_reach(instance, load_expert(instance.problem, teacher, tuned).policy, drawn)
+    print(f"{kind}: asked {len(kept):,} of {len(drawn):,} further episodes: the teacher is safe there", file=sys.stderr)
+    return kept
 
 
 def _expert(
@@ -186,6 +191,7 @@ def task_of(
     decisions: Path,
     others: Sequence[Path] = (),
     tuned: Path | None = None,
+    rare: Sequence[Episode] = (),
 ) -> Task:
     """What the student of a kind learns from.
 
@@ -196,11 +202,12 @@ def task_of(
         decisions: the log.
         others: files of students that are fitted already.
         tuned: parameters of the heuristics.
+        rare: episodes that it is asked beside those of the safety check.
     """
     problem, common = instance.problem, params.students
     trials = instance.joined(instance.split("train")[:TRIAL_EPISODES], JOINED)
     baseline = heuristic(problem, problem.baseline)
-    bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline)
+    bench = Bench(instance, instance.objective, trials, instance.split("validation"), baseline, rare)
     # What is drawn by importance is drawn of all.
     budget = common.sampling.decisions if common.sampling.by == "equal" else 0
     dataset = read_dataset(decisions, problem, "train", instance.most, budget)

@@ -77,7 +77,7 @@ STUDENTS = Registry(
             Look("#0072B2", "X"),
             "clearsched.students.switch",
             SwitchParams,
-            "two of the other students, and a condition on the load that says which of them schedules now",
+            "two or more of the other students, and conditions on the load that say which of them schedules now",
             imitates=False,
         ),
         StudentKind(

@@ -10,6 +10,7 @@ from clearsched.scorers import words
 from clearsched.scorers.patch_words import choice_of
 from clearsched.scorers.patches import Patch
 from clearsched.scorers.policy import ScoredPolicy
+from clearsched.search.safety import Verdict
 from clearsched.students.patch_changes import Answer, Change, Changes
 from clearsched.students.patch_trial import Compared, Figures
 
@@ -31,10 +32,8 @@ def _table(before: Figures, after: Figures, objective: Measure, job: Measure, ba
         (f"mean {objective.short}", objective.unit, before.objective, after.objective),
         (f"{job.short}, 95 % of the jobs", job.unit, before.tail, after.tail),
         (f"{job.short}, worst job", job.unit, before.worst_job, after.worst_job),
-        (f"worst episode, times {baseline}'s", "", before.verdict.worst, after.verdict.worst),
+        *_worst(before.verdict, after.verdict, baseline),
     ]
-    if before.verdict.of_limit or after.verdict.of_limit:
-        rows.append(("most of a measure, times its limit", "", before.verdict.of_limit, after.verdict.of_limit))
     width = max(len(row[0]) for row in rows) + 2
     lines = [f"  {'':<{width}}{'before':>12}{'after':>12}{'change':>10}"]
     for what, unit, was, now in rows:
@@ -42,6 +41,20 @@ def _table(before: Figures, after: Figures, objective: Measure, job: Measure, ba
         told = [f"{value:.4g} {unit}".rstrip() for value in (was, now)]
         lines.append(f"  {what:<{width}}{told[0]:>12}{told[1]:>12}{change:>10}")
     return lines
+
+
+WORST = {
+    "worst": "worst episode, times {}'s",
+    "hard": "worst of the hardest kind, times {}'s",
+    "of_limit": "most of a measure, times its limit",
+}
+"""What a row tells of each number of a verdict, where anything came of it; the gap is the baseline."""
+
+
+def _worst(before: Verdict, after: Verdict, baseline: str) -> list[tuple[str, str, float, float]]:
+    """A row for each of these numbers; where episodes of the hardest kind are compared the first is 0 as a rule."""
+    found = ((told, getattr(before, name), getattr(after, name)) for name, told in WORST.items())
+    return [(told.format(baseline), "", was, now) for told, was, now in found if was or now]
 
 
 def _decisions(changes: Changes, policy: ScoredPolicy) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from clearsched.documents import read_yaml_value
 from clearsched.errors import ClearschedError
 from clearsched.problems.policy import Policy, heuristic
-from clearsched.problems.problem import Instance, Problem
+from clearsched.problems.problem import Episode, Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy
@@ -65,14 +65,18 @@ def load_patchable(path: Path) -> ScoredPolicy:
     return load_policy(path)
 
 
-def checked(policy: ScoredPolicy, instance: Instance, threads: int | None = None) -> ScoredPolicy:
+def checked(
+    policy: ScoredPolicy, instance: Instance, threads: int | None = None, rare: Sequence[Episode] = ()
+) -> ScoredPolicy:
     """A patched policy that keeps near to the baseline on every validation and training episode, and under stress.
+
+    `rare`: episodes that it is asked besides.
 
     Raises:
         RefusedError: it does not.
     """
     baseline = heuristic(instance.problem, instance.problem.baseline)
-    verdict, *without = judge_whole(instance, [policy, replace(policy, patches=())], threads)
+    verdict, *without = judge_whole(instance, [policy, replace(policy, patches=())], threads, rare)
     if verdict.strays:
         raise RefusedError(policy, _why(f"{verdict}; {_without(*without)}", baseline, verdict))
     return replace(policy, evidence={**policy.evidence, **evidence(verdict, baseline, instance)})
@@ -123,7 +127,9 @@ def kept_if_refused(folder: Path, kind: str) -> Iterator[None]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def laid_on(settings: Any, policy: ScoredPolicy, instance: Instance, tuned: Path | None = None) -> ScoredPolicy:
+def laid_on(
+    settings: Any, policy: ScoredPolicy, instance: Instance, tuned: Path | None = None, rare: Sequence[Episode] = ()
+) -> ScoredPolicy:
     """The policy with the patches of the section `students` of params, checked; without any as it is.
 
     Where the section asks for a guard it is checked with that, as it will schedule.
@@ -137,7 +143,7 @@ def laid_on(settings: Any, policy: ScoredPolicy, instance: Instance, tuned: Path
         return policy
     patched = replace(policy, patches=patches)
     guard = measured(settings.guard, patched, instance, tuned, "students.guard")
-    return checked(replace(patched, guard=guard), instance)
+    return checked(replace(patched, guard=guard), instance, rare=rare)
 
 
 def of_params(settings: Any, problem: Problem) -> tuple[Patch, ...]:

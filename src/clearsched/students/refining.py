@@ -97,7 +97,7 @@ def probes_of(task: Task, student: ScoredPolicy, runs: Trials) -> Probes | None:
     guard = measured(task.common.guard, student, bench.instance, task.tuned, "students.guard")
     single = bench.instance.split("train")
     stressed = bench.instance.stressed(single)
-    episodes = [*bench.validation, *single, *stressed, *bench.further]
+    episodes = [*bench.validation, *single, *bench.rare, *stressed]
     return Probes(runs, bench.baseline, episodes, sample(stressed), guard)
 
 

@@ -3,7 +3,8 @@
 All pairs of the students at hand and all thresholds of the features that a decision's candidates share are run on
 training episodes, by successive halving as structures of a rule list are; then a further case, of any student, before
 those of the best pair, and so on. What does not pay for itself is left out, and what the safety check refuses, so that
-the best student may stand alone.
+the best student may stand alone. Where the check refuses everything the best goes on to the refinement, which may mend
+it.
 Idea: Hu et al., arXiv 2405.19131, §5.
 """
 

@@ -17,7 +17,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.problem import Problem
 from clearsched.registry import load as load_code
 from clearsched.scorers.guard import read_guard
-from clearsched.scorers.policy import read_help_first
+from clearsched.scorers.policy import check_stress, read_help_first
 from clearsched.teacher.policy import TeacherPolicy
 
 FORMAT = 3
@@ -115,8 +115,10 @@ def load_policy(path: str | Path, mode: str = "argmax") -> TeacherPolicy:
     problem = find_problem(description["problem"])
     guard = read_guard(description["guard"], problem, f"{where}: guard") if "guard" in description else None
     helps = read_help_first(description, problem, where)
+    check_stress(description.get("stress", {}), where)
     policy = TeacherPolicy(network, problem, mode, seed, guard, help_first=helps)
     policy.training_seed = _seed(description, "training_seed", seed, where)
+    policy.evidence = description
     return policy
 
 

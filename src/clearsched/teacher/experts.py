@@ -78,15 +78,20 @@ def find_experts(
     elif name == BEST:
         found = [Cloneable(_tuned_value(problem, measure, tuned, best.name), best, partial(verdict, best))]
         for path, policy in policies.values():
-            told = partial(verdict_in, policy.evidence)
+            told = partial(_told_of, policy, instance)
             found.append(Cloneable(_searched_value(measure, path, policy), _compiled(policy), told))
         order = 1 if measure.lower_is_better else -1
         chosen = _first_safe(sorted(found, key=lambda each: order * each.value))
     return Experts(chosen, best)
 
 
+def _told_of(policy: ScoredPolicy, instance: Instance) -> Verdict:
+    """What its file tells, by what is allowed here: it may have been made where that is more."""
+    return verdict_in(policy.evidence)._replace(safety_bound=instance.safety_bound, hard_bound=instance.hard_bound)
+
+
 def _first_safe(ranked: Sequence[Cloneable]) -> CompiledPolicy:
-    """The first that is safe, or the first of all; a line on stderr tells of those that are passed over.
+    """The first that is safe, or the first of all; a line on stderr tells who is passed over, or that nobody is safe.
 
     A network learns to stray from what strays: clones of a heuristic that is not safe were refused with every seed,
     and one of a safe policy that is as good was not (docs/objectives.md).
@@ -99,6 +104,8 @@ def _first_safe(ranked: Sequence[Cloneable]) -> CompiledPolicy:
                 print(f"clearsched: teacher: {told}; {each.policy.name} is imitated", file=sys.stderr)
             return each.policy
         refused.append(f"{each.policy.name} is better on validation, and not safe: {found}")
+    told = f"nobody who might be imitated is safe: {ranked[0].policy.name} is, the best on validation"
+    print(f"clearsched: teacher: {told}", file=sys.stderr)
     return ranked[0].policy
 
 

@@ -29,12 +29,13 @@ from clearsched.search.probing import sample
 from clearsched.search.safety import Check, Chosen, Verdict, evidence, first_safe
 from clearsched.search.trials import table_of
 from clearsched.teacher.checkpoints import load_policy
-from clearsched.teacher.experts import find_experts
+from clearsched.teacher.experts import Experts, find_experts
 from clearsched.teacher.policy import LOCKSTEP, TeacherPolicy
 from clearsched.teacher.run import Best, Training
 
 if TYPE_CHECKING:
     from clearsched.params import Params
+    from clearsched.teacher.settings import TeacherParams
 
 
 class Lanes:
@@ -75,6 +76,12 @@ def verdict_as_clone(settings: GuardParams, instance: Instance, tuned: Path, pol
     guard = measured(settings, policy, instance, tuned, "teacher.guard")
     guarded = guard.compiled(instance.problem, policy.compiled) if guard else policy.compiled
     return check_of(instance).verdict(replace(policy, compiled=guarded))
+
+
+def experts_of(params: TeacherParams, instance: Instance, tuned: Path, searched: Sequence[Path]) -> Experts:
+    """Whom a training starts from and is held against (`experts.find_experts`); heuristics are asked the check here."""
+    judge = partial(verdict_as_clone, params.guard, instance, tuned)
+    return find_experts(instance, params.clone.policy, tuned, searched, judge)
 
 
 def _trained_on(instance: Instance) -> list[Episode]:
@@ -169,8 +176,7 @@ def give_guard(
         ClearschedError: an input is broken, or the problem has no gauges.
     """
     instance = find_problem(params.problem).open(trace, workloads)
-    judge = partial(verdict_as_clone, params.teacher.guard, instance, tuned)
-    cloned = find_experts(instance, params.teacher.clone.policy, tuned, searched, judge).cloned
+    cloned = experts_of(params.teacher, instance, tuned, searched).cloned
     guard = measured(params.teacher.guard, cloned, instance, tuned, "teacher.guard")
     policy = load_policy(out_dir / "teacher.safetensors")
     policy.guard = guard

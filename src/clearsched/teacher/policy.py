@@ -47,6 +47,7 @@ class TeacherPolicy:
         guard: who schedules where more has piled up than training saw, or None. It decides in `run` alone: what the
             network itself would answer is asked of `weigh` and `levels`.
         help_first: as of `scorers.policy.ScoredPolicy`.
+        evidence: what its JSON file says; nothing where it comes from none.
     """
 
     name = TEACHER.name
@@ -75,6 +76,7 @@ class TeacherPolicy:
         self.guard = guard
         self.training_seed = 0
         self.help_first = help_first
+        self.evidence: Mapping[str, Any] = {}
         self.settings: Mapping[str, float] = {}
         self.network = copy.deepcopy(network).double().eval()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +21,9 @@ from clearsched.search.guard_bounds import measured
 from clearsched.search.safety import evidence
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
-from clearsched.teacher.experts import Experts, find_experts
+from clearsched.teacher.experts import Experts
 from clearsched.teacher.imitation import Cloning, demonstrate
-from clearsched.teacher.judging import Asked, rare, settle, verdict_as_clone
+from clearsched.teacher.judging import Asked, experts_of, rare, settle
 from clearsched.teacher.policy_gradient import Improving, temperature_for
 from clearsched.teacher.progress import Watch, watching
 from clearsched.teacher.resuming import Checkpoints
@@ -79,8 +78,7 @@ def train(
     problem = find_problem(params.problem)
     device = device_of(params.teacher.device)
     instance = problem.open(trace, workloads)
-    judge = partial(verdict_as_clone, params.teacher.guard, instance, tuned)
-    experts = find_experts(instance, params.teacher.clone.policy, tuned, searched, judge)
+    experts = experts_of(params.teacher, instance, tuned, searched)
     guard = measured(params.teacher.guard, experts.cloned, instance, tuned, "teacher.guard")
     inputs = {"trace": trace, "workloads": workloads, "tuned": tuned} | {f"searched/{p.stem}": p for p in searched}
     settings = params.teacher.model_dump(mode="json", exclude=OUTSIDE)

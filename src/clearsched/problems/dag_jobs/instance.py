@@ -136,7 +136,8 @@ class DagJobsInstance:
         Before the streams, but for those with a giant, edge cases that the workloads name.
         """
         first, *others = ([*self.stressed_by(kind, episodes)] for kind in stress.kinds_of(episodes, self.stress_share))
-        cases = (self.in_case(name, episodes) for name in self.safety_cases)
+        count = math.ceil(self.stress_share * stress.CASES)
+        cases = (self.in_case(name, episodes, 0, count) for name in self.safety_cases)
         return [*first, *chain(*cases), *chain(*others)]
 
     @property
@@ -144,13 +145,11 @@ class DagJobsInstance:
         """Edge cases that the safety check has besides; none where episodes come from elsewhere."""
         return () if self.drawn is None else tuple(self._settings.get("safety_cases", ()))
 
-    def in_case(
-        self, name: str, episodes: Sequence[Workload], seed: int = 0, count: int = stress.CASES
-    ) -> list[Workload]:
-        """Episodes of training jobs in an edge case of the workloads' `safety_cases`: so many, by the share of all."""
+    def in_case(self, name: str, episodes: Sequence[Workload], seed: int, count: int) -> list[Workload]:
+        """So many episodes of training jobs in an edge case of the workloads' `safety_cases`."""
         told = self._settings["safety_cases"][name]
         semantics, wrong = replace(episodes[0].semantics, **told["semantics"]), Estimates(**told["estimates"])
-        drawn = self.redrawn(episodes, math.ceil(self.stress_share * count), seed)
+        drawn = self.redrawn(episodes, count, seed)
         return [replace(each, semantics=semantics, estimates=wrong) for each in drawn]
 
     def redrawn(self, episodes: Sequence[Workload], count: int, seed: int) -> list[Workload]:
@@ -162,14 +161,11 @@ class DagJobsInstance:
 
         Each kind has random numbers of its own.
         """
-        each = math.ceil(count / (stress.FURTHER + len(self.safety_cases)))
-        kinds = stress.further(stress.like(episodes, each))
-        usual = (self.stressed_by(kind, episodes, seed + place) for place, kind in enumerate(kinds))
-        cases = (
-            self.in_case(name, episodes, seed + place, each)
-            for place, name in enumerate(self.safety_cases, stress.FURTHER)
-        )
-        return [*chain(*usual), *chain(*cases)]
+        kinds, cases = stress.short_kinds(stress.like(episodes, 0)), self.safety_cases
+        each = math.ceil(count / (len(kinds) + len(cases)))
+        usual = [self.stressed_by(kind._replace(episodes=each), episodes, seed + i) for i, kind in enumerate(kinds)]
+        lasting = [self.in_case(name, episodes, seed + i, each) for i, name in enumerate(cases, len(kinds))]
+        return [*chain(*usual, *lasting)]
 
     def is_hard(self, episode: Workload) -> bool:
         """Whether it has a giant, which keeps the executors that it has until its stage has no task left.

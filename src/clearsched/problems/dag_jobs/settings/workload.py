@@ -278,6 +278,7 @@ class WorkloadParams(Section):
             raise ValueError(f"safety_cases names one twice: {', '.join(self.safety_cases)}")
         if "executors_lost" in self.safety_cases and self.arrivals == "batch":
             raise ValueError("safety_cases: executors_lost: there is no time between arrivals where they are batch")
+        self._check_giant_bound()
         last = self.surge.after_job + self.surge.jobs
         if self.surge.jobs and last > self.jobs:
             raise ValueError(f"surge ends with job {last}: jobs must be {last} or more, it is {self.jobs}")
@@ -288,3 +289,15 @@ class WorkloadParams(Section):
                     f"{name}.after_job is {part.after_job}: jobs must be {least} or more, it is {self.jobs}"
                 )
         return self
+
+    def _check_giant_bound(self) -> None:
+        """Beside a giant no less is allowed than elsewhere; of a batch the last job's end would be held to it too."""
+        if self.giant_bound is None:
+            return
+        least = self.safety_bound or 1.2
+        if self.giant_bound < least:
+            raise ValueError(f"giant_bound is {self.giant_bound:g}: it must be {least:g} or more, as without a giant")
+        if self.arrivals == "batch":
+            raise ValueError(
+                "giant_bound must be null where arrivals are batch: until their last job ends 1.5 is allowed"
+            )

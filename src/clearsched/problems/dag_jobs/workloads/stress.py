@@ -88,11 +88,7 @@ def like(episodes: Sequence[Workload], count: int) -> Stress:
     return Stress(f"{jobs} jobs, drawn anew", jobs, 1.0, 0 if are_streams(episodes) else jobs, count)
 
 
-FURTHER = 3
-"""Kinds of `further`."""
-
-
-def further(plain: Stress) -> tuple[Stress, ...]:
+def short_kinds(plain: Stress) -> tuple[Stress, ...]:
     """Such episodes, such with a giant, and such with as many tiny jobs besides as the edge case of them has."""
     return plain, plain._replace(giant=True), plain._replace(swarm=round(SWARM_SHARE * plain.jobs))
 

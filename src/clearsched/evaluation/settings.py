@@ -15,7 +15,9 @@ class EvaluationParams(Section):
     """The comparison on the test episodes."""
 
     policies: tuple[str, ...] = Field(  # the problem's heuristics, the teacher, the students (params.composing)
-        min_length=1, description="policies compared; a student that students.names does not fit is left out"
+        min_length=1,
+        description="policies compared; a student that students.names does not fit is left out; the best heuristic "
+        "and the problem's baseline are compared in any case",
     )
     mode: Mode = Field("argmax", description="the teacher's choice: its best candidate, or drawn by its probabilities")
     bootstrap: int = Field(10_000, ge=100, le=10_000_000, description="bootstrap samples of an interval")

@@ -77,6 +77,18 @@ def parts_of(text: str, questions: Sequence[str]) -> list[Part]:
     return found
 
 
+def cases_of(text: str, questions: Sequence[str]) -> list[list[tuple[str, Part]]]:
+    """Of the text of a switch, for each question: the condition of each case, and what the text says in it."""
+    found = []
+    for part in re.split("|".join(map(re.escape, questions)), text.split("\nWhat the features are\n")[0])[1:]:
+        bodies = re.split(r"\n(?=\S[^\n]*:\n)", part)[1:]
+        heads, bodies = zip(*(body.split(":\n\n", 1) for body in bodies), strict=True)
+        own = ["? " + re.sub(r"^  ", "", body, flags=re.MULTILINE) for body in bodies]
+        found.append([(head, parts_of(body, ["? "])[0]) for head, body in zip(heads, own, strict=True)])
+    assert len(found) == len(questions)
+    return found
+
+
 @dataclass(frozen=True)
 class Rows:
     """Rows of features, by name."""

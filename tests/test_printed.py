@@ -24,10 +24,11 @@ from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.scorers.rules import RuleList
 from clearsched.scorers.scorer import Scorer
 from clearsched.scorers.steps import Step, StepList
+from clearsched.scorers.switch import Case, Switch
 from clearsched.scorers.text import render
 from clearsched.students import limit_caps, limit_tree
 from clearsched.students.dataset import Dataset
-from printed import COMPARISON, Part, Rows, chosen, limits, parts_of, sums
+from printed import COMPARISON, Part, Rows, cases_of, chosen, limits, parts_of, sums
 from test_kinds import CASES as EVERY_CASE
 from test_kinds import DAG_JOBS, dag_task, decisions, deferrable_task, learned, looped
 from test_students import EXPERTS, Toys, recorded
@@ -140,6 +141,38 @@ def test_the_text_has_all_of_what_leaves_add(kind: str, none: bool, students: An
     real = ~choices.is_none
     told = sums(part, Rows(NAMES, choices.features[real]))
     np.testing.assert_allclose(told, student.scores(choices.features, choices.starts)[real], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("none", [False, True])
+def test_the_text_of_a_switch_chooses_as_json_and_loop_do(none: bool, students: Any, tmp_path: Path) -> None:
+    """Decision by decision the first case whose condition holds has the say, of stages and of executors."""
+    first, second, third = (students(kind, "dag_jobs", none) for kind in ("rule_list", "pruned_tree", "greedy_rules"))
+    few, many = (Condition(NAMES.index("jobs_in_system"), below, bound) for below, bound in ((True, 2.0), (False, 4.5)))
+
+    def switch(choice: str) -> Switch:
+        cases = ((few, first), (many, second), (None, third))
+        return Switch(tuple(Case(condition, each.scorers[choice]) for condition, each in cases), NAMES)
+
+    student = replace(first, scorers={choice.name: switch(choice.name) for choice in DAG_JOBS.choices})
+    replace(student, evidence={"most": MOST}).write(tmp_path / "student.json")
+    again = load_policy(tmp_path / "student.json", DAG_JOBS)
+    stage, limit = cases_of(render(again), [choice.question for choice in DAG_JOBS.choices])
+    assert [head for head, _ in stage] == [head for head, _ in limit]
+    choices = questions_for(again, [part for _, part in stage])
+    place = NAMES.index("jobs_in_system")
+    lengths = np.diff(choices.starts)
+    choices.features[:, place] = np.repeat(choices.features[choices.starts[:-1], place], lengths)  # all share it
+    choices.features[choices.is_none] = np.nan
+    rows = Rows(NAMES, choices.features[choices.starts[:-1]], MOST)
+    says = np.argmax([rows.fits(head) for head, _ in stage], axis=0)
+    assert np.bincount(says, minlength=3).min() > 1000
+    by_case = [chosen(part, choices, names_of(student.rank), MOST) for _, part in stage]
+    told = np.choose(says, by_case)
+    np.testing.assert_array_equal(told, rank_answers(again, choices))
+    np.testing.assert_array_equal(told, looped(again, choices, again.scores(choices.features, choices.starts)))
+    executors = np.choose(says, [limits(part, rows) for _, part in limit])
+    shares = again.level_share(rows.features).tolist()
+    np.testing.assert_array_equal(executors, [level_of(share, 1, MOST, up=again.rounds_up) for share in shares])
 
 
 def test_all_trees_are_printed_where_that_is_asked(students: Any, tmp_path: Path) -> None:

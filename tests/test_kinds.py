@@ -275,6 +275,7 @@ def test_they_keep_to_their_budgets(kind: str, students: Any, toys: Any) -> None
     assert 1 <= len(scorer.used) <= 2
     if isinstance(scorer, RuleList):
         assert len(scorer.rules) <= 3 and scorer.ties == ()
+        assert max(len(rule.conditions) for rule in scorer.rules) <= 1
     elif isinstance(scorer, PointSum):
         entries = [entry for entry in scorer.points if entry.conditions]
         assert len(entries) == 1 and abs(entries[0].value) <= 2
@@ -382,14 +383,16 @@ def small_and_first(features: np.ndarray) -> np.ndarray:
 
 def test_the_pruned_tree_finds_what_there_is_and_no_more() -> None:
     found = examples(small_and_first)
-    grown = pruned_tree.grown(found, "best", 64)
-    few = pruned_tree.grown(found, "best", 4)
+    grown = pruned_tree.grown(found, "best", 64, 50)
+    few = pruned_tree.grown(found, "best", 4, 50)
     assert sum(feature < 0 for feature in few["feature"]) <= 4 < sum(feature < 0 for feature in grown["feature"])
     assert {NAMES[feature] for feature in few["feature"] if feature >= 0} == {"job_work_left_s", "stage_rank"}
     rules = ranked_leaves(rounded_tree(few, found.values))
     sure = (found.all_features[:, WORK] < 2) & (found.all_features[:, RANK] < 1)
     np.testing.assert_array_equal(first_rule(rules, found.all_features) == 0, sure)
-    one = pruned_tree.grown(found, "place", 2)
+    flat = pruned_tree.grown(found, "best", 64, 2)
+    assert 2 < sum(feature < 0 for feature in flat["feature"]) <= 4, "no leaf has more than two conditions"
+    one = pruned_tree.grown(found, "place", 2, 50)
     assert [NAMES[feature] for feature in one["feature"] if feature >= 0] == ["job_work_left_s"]
 
 

@@ -111,7 +111,8 @@ def flattened(rows: Sequence[Row]) -> list[Row]:
 def beside_columns(problem: Problem, rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """The headers of the measures in `beside`, and the cells of each row."""
     told, found = {measure.name: measure for measure in problem.measures}, [dict(row["beside"]) for row in rows]
-    header, cells = [], [[] for _ in rows]  # type: tuple[list[str], list[list[str]]]
+    header: list[str] = []
+    cells: list[list[str]] = [[] for _ in rows]
     for name in found[0]:
         places = decimals(max(abs(each[name]) for each in found))
         header.append(with_unit(told[name].short, told[name].unit))

@@ -20,7 +20,12 @@ def learn(task: Task) -> ScoredPolicy:
 
 
 def fit(examples: Examples, task: Task) -> Scorer:
-    """The rules, the one with the highest share of best candidates first."""
-    told = examples.told
-    tree = elimination_list(examples.features, examples.columns, told.best, told.even, task.settings.max_rules)
+    """The rules, the one with the highest share of best candidates first.
+
+    Out of the order in which they were found a rule needs conditions of those before it, so a chain is no longer than a
+    rule may have.
+    """
+    told, settings = examples.told, task.settings
+    length = min(settings.max_rules, settings.conditions + 1)
+    tree = elimination_list(examples.features, examples.columns, told.best, told.even, length)
     return listed(ranked_leaves(rounded_tree(tree, examples.values)), examples, task)

@@ -31,12 +31,16 @@ def learn(task: Task) -> ScoredPolicy:
 
 def fit(examples: Examples, task: Task) -> Scorer:
     """The leaves of the pruned tree, the best first."""
-    tree = grown(examples, task.settings.target, task.settings.leaves)
+    settings = task.settings
+    tree = grown(examples, settings.target, settings.leaves, settings.conditions)
     return listed(ranked_leaves(rounded_tree(tree, examples.values)), examples, task)
 
 
-def grown(examples: Examples, target: str, leaves: int) -> FlatTree:
-    """The tree with the least cost of those that pruning by cost complexity leaves with at most so many leaves."""
+def grown(examples: Examples, target: str, leaves: int, depth: int) -> FlatTree:
+    """The tree with the least cost of those that pruning by cost complexity leaves with at most so many leaves.
+
+    It is at most so deep: no leaf has more conditions.
+    """
     from sklearn.tree import DecisionTreeRegressor
 
     told = examples.told
@@ -44,7 +48,11 @@ def grown(examples: Examples, target: str, leaves: int) -> FlatTree:
 
     def pruned(alpha: float) -> Any:
         model = DecisionTreeRegressor(
-            max_leaf_nodes=UNPRUNED_LEAVES, min_samples_leaf=MIN_SAMPLES, random_state=0, ccp_alpha=alpha
+            max_leaf_nodes=UNPRUNED_LEAVES,
+            max_depth=depth,
+            min_samples_leaf=MIN_SAMPLES,
+            random_state=0,
+            ccp_alpha=alpha,
         )
         return model.fit(examples.features, values, weights)
 

@@ -78,6 +78,7 @@ class LeavesParams(DistilledParams):
     """One tree, as the list of its leaves."""
 
     leaves: int = Field(16, ge=2, le=256, description="leaves, at most")
+    conditions: int = Field(50, ge=1, le=50, description="conditions of a leaf, at most")
     ties: int = Field(
         2, ge=0, le=3, description="features, at most, by which the best of the candidates of one leaf is told"
     )
@@ -119,6 +120,7 @@ class GreedyRulesParams(DistilledParams):
     """The greedy rule list."""
 
     max_rules: int = Field(8, ge=2, le=100, description="rules in the list, at most")
+    conditions: int = Field(50, ge=1, le=50, description="conditions of a rule, at most")
     ties: int = Field(
         2, ge=0, le=3, description="features, at most, by which the best of the candidates of one rule is told"
     )

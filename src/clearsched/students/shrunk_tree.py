@@ -25,9 +25,9 @@ def fit(examples: Examples, task: Task) -> Scorer:
     from imodels import HSTreeRegressor
     from sklearn.tree import DecisionTreeRegressor
 
-    place = examples.told.place
-    tree = DecisionTreeRegressor(max_leaf_nodes=task.settings.leaves, random_state=0)
-    model = HSTreeRegressor(tree, reg_param=task.settings.shrinkage)
+    place, settings = examples.told.place, task.settings
+    tree = DecisionTreeRegressor(max_leaf_nodes=settings.leaves, max_depth=settings.conditions, random_state=0)
+    model = HSTreeRegressor(tree, reg_param=settings.shrinkage)
     model.fit(examples.features, place, sample_weight=place)
     grown = from_sklearn(model.estimator_.tree_, examples.columns)
     return listed(ranked_leaves(rounded_tree(grown, examples.values)), examples, task)

@@ -670,6 +670,27 @@ def test_a_repair_may_take_two_changes(seen: Choices) -> None:
     assert descended(student, around(task), probes_by(excess), columns, 1) is None, "as many changes as are allowed"
 
 
+def test_a_repair_goes_nowhere_twice(seen: Choices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the best of three that all stray every change is for the worse: it goes on to what it has not been at."""
+    line = [
+        student_of(RuleList((Rule((Condition(WORK, True, bound),), 2.0), Rule((), 1.0)), NAMES))
+        for bound in (1.0, 3.0, 5.0, 9.0)
+    ]
+    excess = {repr(each.scorers): far for each, far in zip(line, (0.5, 0.4, 0.6, 0.0), strict=True)}
+
+    def beside(policy: ScoredPolicy, *_: Any) -> list[ScoredPolicy]:
+        place = line.index(policy)
+        return [line[other] for other in (place - 1, place + 1) if 0 <= other < len(line)]
+
+    monkeypatch.setattr(repairing, "repairs", beside)
+    monkeypatch.setattr(repairing, "shifted", lambda *_: [])
+    near, probes = around(task_of(seen)), probes_by(lambda policy: excess[repr(policy.scorers)])
+    assert descended(line[0], near, probes, {}, 3) is line[3]
+    assert descended(line[0], near, probes, {}, 2) is None
+    excess[repr(line[3].scorers)] = 1.0
+    assert descended(line[0], near, probes, {}, 99) is None, "there is nowhere else"
+
+
 def test_of_equal_changes_each_is_asked_until_one_is_safe(seen: Choices) -> None:
     """What told nobody apart may let the cheapest pass that strays elsewhere: the next one is asked, and taken."""
     task = task_of(seen)

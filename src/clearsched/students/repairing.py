@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -60,10 +61,14 @@ def descended(
     Two episodes that it strays on may need a change each. So of all changes the one is made that leaves the least
     beyond the bounds on all episodes that told so far, the cheapest of equals; what strays then tells of another one.
     Equals are asked until one is safe: where each strays on an episode of its own, the cheapest alone leads nowhere. A
-    change may be of a number alone: what no other structure cures may take a threshold a little higher.
+    change may be of a number alone: what no other structure cures may take a threshold a little higher. Where every
+    change is for the worse the way on is another one than back, so nothing is gone through twice (as in F. Glover, Tabu
+    search, 1989).
     """
+    been = {_written(student)}
     for number in range(changes):
         options = [*repairs(student, around), *shifted(student, columns, around)]
+        options = [option for option in options if _written(option) not in been]
         if not options:
             return None
         tell(f"repair by several changes: number {number + 1} of {changes} at most, one of {len(options):,}")
@@ -73,7 +78,13 @@ def descended(
         if safe is not None:
             return safe
         student = equals[0]
+        been.add(_written(student))
     return None
+
+
+def _written(policy: ScoredPolicy) -> str:
+    """What it does, to tell two apart."""
+    return json.dumps([policy.none, *(scorer.to_json() for scorer in policy.scorers.values())])
 
 
 def repairs(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:

@@ -114,7 +114,6 @@ INDUSTRIAL: dict[str, Any] = {
         "corrections": {"offer_at_completion": True, "back_up_parked": True},
         "episodes": {"train": 512},
         "safety_cases": ["executors_lost"],
-        "giant_bound": 1.2,
     },
     "search": {"families": ["reserve"], "evaluations": 2000, "restarts": 10},
     "teacher": {
@@ -131,7 +130,6 @@ INDUSTRIAL: dict[str, Any] = {
     "students": {
         "names": ["rule_list"],
         "dagger_episodes": 64,
-        "safety_episodes": 2000,
         "sampling": {"by": "importance"},
         "rule_list": {"max_rules": 16},
     },
@@ -144,7 +142,6 @@ Unlike those of other bases its networks are three with one training seed too: t
 SMALL_INDUSTRIAL: dict[str, Any] = {
     "traces": {"source": "alibaba-like", "alibaba_like": {"jobs": 60, "max_stages": 8, "max_tasks": 30}},
     "workload": {"jobs": 10},
-    "students": {"safety_episodes": 8},
     **merge(
         {"search": {"families": list(defaults(PROBLEM).search.families)}, "teacher": SMALL_TRAINING["teacher"]},
         _shipped("default"),

@@ -337,7 +337,8 @@ def test_scenarios_are_told_by_what_their_runs_wrote(tmp_path: Path) -> None:
     rows = [told | numbers | row for row in rows]
     seeds = [("teacher", 0, 0.9), ("teacher", 1, 1.55), ("rule_list", 0, 1.1)]
     by_seed = [
-        {"policy": name, "kind": "student", "seed": seed, "chosen": not seed, "mean": 8.0, "worst_to_baseline": most}
+        {"policy": name, "kind": "student", "seed": seed, "chosen": not seed, "mean": 8.0, "worst": 9.0}
+        | {"worst_to_baseline": most}
         for name, seed, most in seeds
     ]
     cases = [

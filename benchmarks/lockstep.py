@@ -23,7 +23,7 @@ from clearsched.problems.dag_jobs.graph import Graph
 from clearsched.problems.dag_jobs.problem import heuristic
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
-from clearsched.problems.problem import Answers
+from clearsched.problems.episodes import Answers
 
 NETWORK = {"embedding": 16, "hidden": 32, "rounds": 4}
 

@@ -26,7 +26,7 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
-from clearsched.problems.problem import NONE, Answers
+from clearsched.problems.episodes import NONE, Answers
 from clearsched.teacher.policy import LOCKSTEP, TeacherPolicy
 from clearsched.teacher.published import read_network
 from clearsched.teacher.rollouts import run_lockstep

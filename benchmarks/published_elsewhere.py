@@ -44,7 +44,7 @@ from clearsched.problems.dag_jobs.simulator.rows import WORK_OFFSET_MS, order_ke
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.simulator.state import ROOT_OFFSET_MS
 from clearsched.problems.dag_jobs.traces import tpch_decima
-from clearsched.problems.problem import level_of
+from clearsched.problems.episodes import level_of
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.teacher.policy import TeacherPolicy
 from clearsched.teacher.published import read_network

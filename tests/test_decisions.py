@@ -28,7 +28,7 @@ from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import simulate
 from clearsched.problems.dag_jobs.traces import Trace, write_trace
-from clearsched.problems.problem import Answers
+from clearsched.problems.episodes import Answers
 from clearsched.students.dataset import read_dataset
 from clearsched.teacher.policy import Weighed
 from stages import stage_params

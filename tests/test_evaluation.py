@@ -37,7 +37,8 @@ from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.recording.lanes import assign_executors
 from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE
 from clearsched.problems.declarations import Choice, Heuristic, Measure
-from clearsched.problems.problem import NONE, Problem
+from clearsched.problems.episodes import NONE
+from clearsched.problems.problem import Problem
 from clearsched.registry import Look, Registry
 from clearsched.schemas import BOUNDS, COMPARISON, FIDELITY, SEED_PAIRS, SEEDS, conform
 from clearsched.scorers.policy import ScoredPolicy, load_policy

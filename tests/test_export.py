@@ -38,7 +38,7 @@ from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import write_trace
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of
 from clearsched.students import ranking
 from clearsched.students.settings import RankingParams

@@ -35,8 +35,8 @@ from clearsched.problems.dag_jobs.published import spark_sched_sim
 from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
+from clearsched.problems.episodes import NONE
 from clearsched.problems.networks_onnx import NetworkGraph
-from clearsched.problems.problem import NONE
 from clearsched.problems.set_network import SetNetwork
 from clearsched.problems.set_network_onnx import draw
 from clearsched.teacher.checkpoints import load_network, save_checkpoint, save_published

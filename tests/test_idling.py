@@ -17,7 +17,7 @@ from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_pr
 from clearsched.problems.dag_jobs.simulator.semantics import Semantics
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.simulator.state import NONE
-from clearsched.problems.problem import Answers, level_of
+from clearsched.problems.episodes import Answers, level_of
 from toys import micro_trace, stage, toy_trace, toy_workload
 
 EXECUTORS = 10

@@ -22,6 +22,8 @@ FLOORS = (
     ("clearsched.compiled",),
     ("clearsched.problems.declarations",),
     (
+        "clearsched.problems.episodes",
+        "clearsched.problems.objectives",
         "clearsched.problems.problem",
         "clearsched.problems.policy",
         "clearsched.problems.programs",

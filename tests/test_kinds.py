@@ -18,7 +18,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Choice
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.registry import load
 from clearsched.scorers.conditions import Condition, Rule, first_rule, holds
 from clearsched.scorers.pairs import PairForest

@@ -23,7 +23,7 @@ from clearsched.problems.dag_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import SPARE_ROWS, EpisodeResult, Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.simulator.state import NONE
-from clearsched.problems.problem import Answers
+from clearsched.problems.episodes import Answers
 from toys import micro_trace, stage, toy_trace, toy_workload
 
 CHAIN = [stage(3), stage(2, [0])]

@@ -24,8 +24,9 @@ from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.dag_jobs.traces import write_trace
 from clearsched.problems.dag_jobs.workloads import build
+from clearsched.problems.episodes import NONE
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import NONE, as_made, means_help
+from clearsched.problems.problem import as_made, means_help
 from clearsched.report.episode import record as record_schedules
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.policy import load_policy as load_student

@@ -21,8 +21,8 @@ from clearsched.problems import PROBLEMS, find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import TAIL, EpisodeResult, ideal_ms, percentile
+from clearsched.problems.objectives import objectives
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import objectives
 from clearsched.schemas import COMPARISON, LEARNING_CURVE, TUNING, read_table, write_table
 from conformance.cases import CASES
 from stages import stage_params

@@ -19,7 +19,7 @@ from clearsched.evaluation import fidelity
 from clearsched.evaluation.fidelity_text import fidelity_lines
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Choice
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.schemas import FIDELITY, conform
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.rules import RuleList

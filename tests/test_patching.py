@@ -24,8 +24,8 @@ from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
+from clearsched.problems.episodes import NONE
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import NONE
 from clearsched.schemas import PATCH_CHANGES, read_table
 from clearsched.scorers.patches import read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy

@@ -17,7 +17,7 @@ from clearsched.compiled.scoring import levels_of
 from clearsched.decisions.answers import rank_answers
 from clearsched.decisions.choices import Choices
 from clearsched.problems.dag_jobs.simulator.loop import limit_executors
-from clearsched.problems.problem import NONE, level_of
+from clearsched.problems.episodes import NONE, level_of
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of

@@ -34,7 +34,7 @@ from clearsched.problems.dag_jobs.published import PUBLISHED, spark_sched_sim
 from clearsched.problems.dag_jobs.published.observation import depths, encode, steps
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles, compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.registry import load
 from clearsched.schemas import LEARNING_CURVE, read_table
 from clearsched.teacher import files, load_policy, train

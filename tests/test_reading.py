@@ -30,7 +30,7 @@ from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs import workloads
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.traces import write_trace
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.reading.flipping import DECISION, GROUP, ROW, Spread, smallest_flip, spread_of
 from clearsched.reading.reasons import Reasons, _power, reached, threshold_text, valued
 from clearsched.reading.verification.box import box_of

@@ -23,8 +23,8 @@ from clearsched.problems.dag_jobs.problem import PROBLEM
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.declarations import Measure
+from clearsched.problems.episodes import NONE
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import NONE
 from clearsched.reading.verification.box import Box
 from clearsched.reading.verification.monotone import monotone
 from clearsched.scorers.cap_terms import LeastTerm

@@ -29,8 +29,8 @@ from clearsched.errors import ClearschedError
 from clearsched.problems import find_problem
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
+from clearsched.problems.episodes import NONE, Answers
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import NONE, Answers
 from clearsched.scorers.guard import Bound, Guard
 from clearsched.scorers.patches import read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy, names_of

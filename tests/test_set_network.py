@@ -14,7 +14,8 @@ from clearsched.problems.dag_jobs import problem as dag_jobs
 from clearsched.problems.dag_jobs.features import FEATURE_NAMES
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
-from clearsched.problems.problem import NONE, Instance
+from clearsched.problems.episodes import NONE
+from clearsched.problems.problem import Instance
 from clearsched.problems.set_network import SetNetwork
 from clearsched.teacher.imitation import Cloning, Epoch, demonstrate
 from clearsched.teacher.policy import TeacherPolicy

@@ -18,7 +18,7 @@ from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Simulation, Workload, simulate
 from clearsched.problems.dag_jobs.simulator.state import BASE, JOB, NONE, SOURCE_JOB, TIME_MS, TO_DECIDE
 from clearsched.problems.dag_jobs.traces import Trace
-from clearsched.problems.problem import Answers
+from clearsched.problems.episodes import Answers
 from reference_cluster import Stage
 from reference_policies import Fifo, capped_srpt, fair, local_srpt, sjf_cp, weighted_fair, wsjf
 from reference_simulator import Answer, Policy, ReferenceSimulator

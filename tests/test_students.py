@@ -28,7 +28,7 @@ from clearsched.problems.dag_jobs.problem import PROBLEM, heuristic
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.declarations import Choice, Measure
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.registry import load
 from clearsched.scorers.conditions import Condition, Rule, as_list, first_rule
 from clearsched.scorers.formula import WeightedSum

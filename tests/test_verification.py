@@ -22,8 +22,8 @@ from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import Workload
 from clearsched.problems.declarations import Choice
+from clearsched.problems.episodes import NONE, Answers
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import NONE, Answers
 from clearsched.reading.verification.bounds import score_bounds
 from clearsched.reading.verification.box import Box, cells, unbounded
 from clearsched.reading.verification.monotone import monotone

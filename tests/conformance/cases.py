@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from clearsched.problems.dag_jobs.instance import DagJobsInstance
 from clearsched.problems.dag_jobs.simulator.profiles import compile_profiles
 from clearsched.problems.deferrable_jobs.instance import DeferrableJobs
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.episodes import Episode
+from clearsched.problems.problem import Instance
 from deferrable_jobs.deferrable_toys import toy
 from toys import stage, toy_trace, toy_workload
 

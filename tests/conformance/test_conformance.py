@@ -15,8 +15,9 @@ from clearsched.compiled.scoring import NOTHING, Packed, choose, levels_of, scor
 from clearsched.errors import ActionError, ClearschedError
 from clearsched.params import parse
 from clearsched.problems import PROBLEMS, find_problem
+from clearsched.problems.episodes import NONE, Answers, level_of
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import NONE, SPLITS, Answers, Instance, Problem, level_of
+from clearsched.problems.problem import SPLITS, Instance, Problem
 from clearsched.registry import load
 from clearsched.scorers.patches import packed_patches, read_patches
 from conformance.cases import CASES

@@ -12,7 +12,7 @@ from clearsched.problems.deferrable_jobs.simulator import loop
 from clearsched.problems.deferrable_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome, outcome_of
 from clearsched.problems.deferrable_jobs.simulator.state import Episode, new_state
-from clearsched.problems.problem import Answers
+from clearsched.problems.episodes import Answers
 
 NONE = -1
 

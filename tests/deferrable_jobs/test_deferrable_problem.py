@@ -31,8 +31,8 @@ from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome
 from clearsched.problems.deferrable_jobs.traces import alibaba_marginals
 from clearsched.problems.deferrable_jobs.traces.pool import read_pool
 from clearsched.problems.deferrable_jobs.workloads import capacity
+from clearsched.problems.episodes import Answers
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Answers
 from clearsched.registry import load
 from clearsched.schemas import write_table
 

@@ -20,7 +20,7 @@ from clearsched.problems.deferrable_jobs.settings import WeightsParams
 from clearsched.problems.deferrable_jobs.simulator.lockstep import Lockstep
 from clearsched.problems.deferrable_jobs.simulator.outcome import Outcome
 from clearsched.problems.deferrable_jobs.simulator.state import LOG_RUNNING, Episode
-from clearsched.problems.problem import Answers
+from clearsched.problems.episodes import Answers
 
 
 @st.composite

@@ -22,8 +22,8 @@ from clearsched.evaluation.part_costs import Hybrid
 from clearsched.files import read_json
 from clearsched.problems import find_problem
 from clearsched.problems.deferrable_jobs.features import FEATURES
+from clearsched.problems.episodes import NONE
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import NONE
 from clearsched.schemas import LEARNING_CURVE, read_table
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.scorer import read_scorer

@@ -13,7 +13,8 @@ from clearsched.paper.bases import BASES
 from clearsched.paper.experiments import EXPERIMENTS
 from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.problems import PROBLEMS, find_problem
-from clearsched.problems.problem import Problem, objectives
+from clearsched.problems.objectives import objectives
+from clearsched.problems.problem import Problem
 from clearsched.scorers.kinds import SCORERS
 from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS

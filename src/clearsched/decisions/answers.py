@@ -8,7 +8,7 @@ import numpy as np
 
 from clearsched.decisions.choices import Choices
 from clearsched.decisions.ordering import places
-from clearsched.problems.problem import level_of
+from clearsched.problems.episodes import level_of
 
 
 class Scoring(Protocol):

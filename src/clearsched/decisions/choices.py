@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.problems.declarations import Choice
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 
 PER_ROW = ("features", "candidate", "group", "score", "probability")
 """The fields of `Choices` that have an entry a row."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from clearsched.errors import ClearschedError
 from clearsched.heuristics.tuning import read_tuned
+from clearsched.problems.episodes import NONE, Episode, Lockstep
 from clearsched.problems.policy import CompiledPolicy, heuristic
-from clearsched.problems.problem import NONE, Episode, Instance, Lockstep, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.teacher import load_policy
 from clearsched.teacher.policy import TeacherPolicy, Weighed
 

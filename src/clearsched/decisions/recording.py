@@ -15,8 +15,9 @@ from clearsched.decisions.progress import progress_bar
 from clearsched.decisions.writer import open_log
 from clearsched.files import provenance
 from clearsched.problems import find_problem
+from clearsched.problems.episodes import NONE, Compiled, Episode, Lockstep
 from clearsched.problems.policy import as_meant
-from clearsched.problems.problem import NONE, Compiled, Episode, Instance, Lockstep
+from clearsched.problems.problem import Instance
 from clearsched.teacher.policy import Weighed
 from clearsched.teacher.threads import one_thread
 

@@ -18,7 +18,8 @@ from clearsched.evaluation.statistics import Bootstrap
 from clearsched.files import provenance, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Problem, find_objective
+from clearsched.problems.objectives import find_objective
+from clearsched.problems.problem import Problem
 from clearsched.schemas import COMPARISON, EDGE_CASES, read_table, write_table
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from clearsched.edge_cases.cases import NORMAL, cases_of, cases_run, params_apart
 from clearsched.errors import ClearschedError
 from clearsched.params import load_stage
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.episodes import Episode
+from clearsched.problems.problem import Instance, Problem
 
 DRAWN = "validation"
 """Whose jobs the episodes of edge cases are, whatever is compared on the loads that are given."""

@@ -15,7 +15,7 @@ from clearsched.evaluation.policies import files_of, load_policies, reference_po
 from clearsched.evaluation.worst import unsafe_lines
 from clearsched.files import provenance, read_json
 from clearsched.problems import find_problem
-from clearsched.problems.problem import objectives, told_measures
+from clearsched.problems.objectives import objectives, told_measures
 from clearsched.schemas import COMPARISON, write_table
 
 if TYPE_CHECKING:

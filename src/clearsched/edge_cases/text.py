@@ -18,7 +18,8 @@ from clearsched.evaluation.verdicts import Verdict, verdicts_on
 from clearsched.evaluation.worst import stray_lines
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Problem, objectives
+from clearsched.problems.objectives import objectives
+from clearsched.problems.problem import Problem
 
 
 def render(problem: Problem, objective: Measure, cases: Sequence[Case], bootstrap: Bootstrap) -> str:

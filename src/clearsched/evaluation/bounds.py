@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.episodes import Episode
+from clearsched.problems.problem import Instance, Problem
 from clearsched.schemas import BOUNDS
 
 Bounds: TypeAlias = Mapping[str, np.ndarray]

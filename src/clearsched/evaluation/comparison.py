@@ -18,7 +18,8 @@ from clearsched.evaluation.seeds import SeedRuns, over_seeds
 from clearsched.evaluation.significance import p_values
 from clearsched.evaluation.statistics import Bootstrap, Interval, bootstrap_mean, generator, paired_difference
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Problem, told_measures
+from clearsched.problems.objectives import told_measures
+from clearsched.problems.problem import Problem
 from clearsched.schemas import COMPARISON
 from clearsched.search.safety import worst_ratio
 

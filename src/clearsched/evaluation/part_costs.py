@@ -17,8 +17,9 @@ from clearsched.decisions.parts import PARTS
 from clearsched.evaluation.comparison import difference_of
 from clearsched.evaluation.statistics import Bootstrap, Interval
 from clearsched.problems.declarations import Choice
+from clearsched.problems.episodes import NONE, Answers, Episode, level_of
 from clearsched.problems.policy import Policy, as_meant
-from clearsched.problems.problem import NONE, Answers, Episode, Instance, level_of
+from clearsched.problems.problem import Instance
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.teacher.choices import DIGITS
 from clearsched.teacher.policy import LOCKSTEP, TeacherPolicy

@@ -15,8 +15,9 @@ from clearsched import schemas
 from clearsched.errors import ClearschedError
 from clearsched.parallel import Spread, executor
 from clearsched.problems.declarations import Measure
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 
 CHUNK = 4
 """Episodes that a worker runs before it takes others."""

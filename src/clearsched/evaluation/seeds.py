@@ -20,8 +20,9 @@ from clearsched.evaluation.policies import load_policy
 from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.statistics import Interval, generator
 from clearsched.files import digest_file
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.schemas import SEEDS
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import read_scorer

@@ -11,8 +11,9 @@ from clearsched.evaluation.comparison import difference_of, find
 from clearsched.evaluation.rollouts import Rollout, roll_out
 from clearsched.evaluation.seeds import LEARNED
 from clearsched.evaluation.statistics import Bootstrap
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 
 LEAST, STEP = 32, 16
 """Episodes before the first look, and between two: fewer may show no outlier yet and seem to agree too well."""

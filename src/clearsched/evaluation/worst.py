@@ -11,7 +11,8 @@ from clearsched.evaluation.rollouts import Rollout
 from clearsched.evaluation.seeds import LEARNED, Summary
 from clearsched.layout import decimals, layout, with_unit
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Problem, told_measures
+from clearsched.problems.objectives import told_measures
+from clearsched.problems.problem import Problem
 from clearsched.search.safety import LIMIT, verdict_in
 
 Row = dict[str, Any]

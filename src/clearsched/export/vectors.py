@@ -20,7 +20,7 @@ from clearsched.compiled.scoring import Packed, choose, levels_of, with_patches
 from clearsched.decisions.reader import iterate_choices
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Choice
-from clearsched.problems.problem import NONE, level_of
+from clearsched.problems.episodes import NONE, level_of
 from clearsched.scorers.cap_terms import LeastTerm
 from clearsched.scorers.conditions import holds
 from clearsched.scorers.conditions import number as decimal

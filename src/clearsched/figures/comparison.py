@@ -12,7 +12,7 @@ from clearsched.figures import style
 from clearsched.figures.marks import arrow, better, legend_of_kinds, scale_of, spread
 from clearsched.layout import decimals, with_unit
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import find_objective
+from clearsched.problems.objectives import find_objective
 from clearsched.schemas import COMPARISON, read_table
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from clearsched.evaluation.statistics import generator
 from clearsched.figures import style
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Problem, find_objective
+from clearsched.problems.objectives import find_objective
+from clearsched.problems.problem import Problem
 from clearsched.schemas import COMPARISON, read_table
 
 RESAMPLES, CONFIDENCE = 10_000, 0.95

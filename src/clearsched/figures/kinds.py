@@ -7,7 +7,8 @@ from pathlib import Path
 
 from clearsched.imports import PACKAGE
 from clearsched.problems.declarations import Figure, Measure
-from clearsched.problems.problem import Problem, objectives
+from clearsched.problems.objectives import objectives
+from clearsched.problems.problem import Problem
 from clearsched.registry import Registry
 
 ROOM = "clearsched.figures"

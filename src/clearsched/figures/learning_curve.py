@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from clearsched.errors import ClearschedError
 from clearsched.figures import style
 from clearsched.layout import with_unit
-from clearsched.problems.problem import find_objective
+from clearsched.problems.objectives import find_objective
 from clearsched.registry import Look
 from clearsched.schemas import LEARNING_CURVE, read_table
 

@@ -16,7 +16,8 @@ from clearsched.figures import style
 from clearsched.figures.data_sets import problem_of
 from clearsched.layout import with_unit
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Problem, find_objective
+from clearsched.problems.objectives import find_objective
+from clearsched.problems.problem import Problem
 from clearsched.schemas import COMPARISON, read_table
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from clearsched.figures import style
 from clearsched.figures.marks import ZOOM_PERCENT, arrow, better, spread
 from clearsched.layout import with_unit
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import find_objective
+from clearsched.problems.objectives import find_objective
 from clearsched.schemas import STUDENTS, read_table
 
 if TYPE_CHECKING:

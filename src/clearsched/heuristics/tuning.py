@@ -13,8 +13,9 @@ from clearsched.errors import ClearschedError
 from clearsched.files import provenance, read_json, write_json
 from clearsched.parallel import Spread, executor
 from clearsched.problems import find_problem
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import CompiledPolicy, heuristic
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.schemas import TUNING, write_table
 
 if TYPE_CHECKING:

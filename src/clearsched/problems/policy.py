@@ -9,7 +9,8 @@ from numbers import Real
 from typing import Any, Protocol
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Compiled, Episode, Instance, Problem
+from clearsched.problems.episodes import Compiled, Episode
+from clearsched.problems.problem import Instance, Problem
 
 KINDS = ("heuristic", "searched", "teacher", "student")
 """The kinds of policy, in the order in which they are told."""

@@ -10,7 +10,7 @@ from clearsched.decisions.choices import Choices
 from clearsched.errors import ClearschedError
 from clearsched.files import digest_file, read_json
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import find_objective, told_measures
+from clearsched.problems.objectives import find_objective, told_measures
 from clearsched.reading.files import SPLIT, read_log
 from clearsched.reading.worth import Bench, Worth, worth_of
 from clearsched.schemas import COMPARISON, FIDELITY, read_table

@@ -13,7 +13,8 @@ from clearsched.decisions.choices import Choices
 from clearsched.evaluation.statistics import Interval, generator, paired_difference
 from clearsched.layout import layout
 from clearsched.problems.declarations import Choice
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.episodes import Episode
+from clearsched.problems.problem import Instance
 from clearsched.scorers.pieces import speakers
 from clearsched.scorers.policy import ScoredPolicy, names_of
 

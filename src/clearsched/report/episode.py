@@ -11,8 +11,9 @@ from clearsched.decisions.choices import Choices, Decision
 from clearsched.decisions.experts import Expert
 from clearsched.decisions.recording import collect, rows_of
 from clearsched.decisions.schema import log_features
+from clearsched.problems.episodes import NONE, Answers, Episode
 from clearsched.problems.policy import as_meant
-from clearsched.problems.problem import NONE, Answers, Episode, Instance
+from clearsched.problems.problem import Instance
 from clearsched.teacher.threads import one_thread
 
 

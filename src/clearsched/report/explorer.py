@@ -11,7 +11,8 @@ from clearsched.decisions.answers import rank_scores
 from clearsched.decisions.choices import Choices, take
 from clearsched.decisions.schema import log_features
 from clearsched.problems.declarations import level_choice, rank_choice
-from clearsched.problems.problem import NONE, Episode, Instance, Problem, Timeline
+from clearsched.problems.episodes import NONE, Episode, Timeline
+from clearsched.problems.problem import Instance, Problem
 from clearsched.reading.explaining import Prepared, Telling, level_account
 from clearsched.reading.flipping import Spread
 from clearsched.report.episode import Schedule

@@ -17,7 +17,7 @@ from clearsched.figures.style import Subject
 from clearsched.files import read_json, write_text
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import find_objective
+from clearsched.problems.objectives import find_objective
 from clearsched.report.comparing import comparison_section
 from clearsched.report.markup import data_block, tag
 from clearsched.report.pictures import compared_section, pictures_section

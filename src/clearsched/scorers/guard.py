@@ -18,8 +18,9 @@ from clearsched.compiled.guard import Bounds, Guarded
 from clearsched.documents import is_number
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Gauge
+from clearsched.problems.episodes import Compiled
 from clearsched.problems.policy import CompiledPolicy, heuristic
-from clearsched.problems.problem import Compiled, Problem
+from clearsched.problems.problem import Problem
 from clearsched.scorers import words
 
 

@@ -17,8 +17,9 @@ from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_json
 from clearsched.problems import DEFAULT, find_problem
 from clearsched.problems.declarations import Choice, level_choice, rank_choice
+from clearsched.problems.episodes import Compiled, Episode
 from clearsched.problems.policy import as_meant
-from clearsched.problems.problem import Compiled, Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.guard import Guard, read_guard
 from clearsched.scorers.older import renewed
 from clearsched.scorers.patches import STAY_IDLE, Patch, packed_patches, read_patches

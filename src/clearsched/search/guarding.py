@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.problem import Instance
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.text import write_policy

@@ -8,8 +8,8 @@ from hashlib import blake2b
 
 import numpy as np
 
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode
 from clearsched.scorers.policy import ScoredPolicy
 
 

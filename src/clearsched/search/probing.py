@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.problem import Instance
 from clearsched.scorers.guard import Guard
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.safety import PART, Check, Runs, Verdict

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from clearsched.problems.problem import Episode
+from clearsched.problems.episodes import Episode
 from clearsched.problems.programs import Program
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.evolution import Evolution

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from clearsched.problems import find_problem
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy, heuristic
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.problem import Instance
 from clearsched.problems.programs import rounded
 from clearsched.search.trials import CLEARED, COST, END, SCALE, WATCHED, Trials, trials
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Answers, Compiled, Episode, Instance, as_made
+from clearsched.problems.episodes import Answers, Compiled, Episode
+from clearsched.problems.problem import Instance, as_made
 from clearsched.problems.programs import Ground
 
 SAMPLED = 4

@@ -17,8 +17,9 @@ from clearsched.errors import ClearschedError
 from clearsched.files import provenance, write_text
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems import find_problem
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy, heuristic
-from clearsched.problems.problem import Episode, Instance, Problem, means_help
+from clearsched.problems.problem import Instance, Problem, means_help
 from clearsched.problems.programs import Program, rounded
 from clearsched.registry import load
 from clearsched.schemas import SEARCH_CURVE, write_table

@@ -17,8 +17,9 @@ import numpy as np
 from clearsched.errors import ClearschedError
 from clearsched.parallel import Spread, executor
 from clearsched.problems.declarations import Measure
+from clearsched.problems.episodes import Episode, Outcome
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Outcome
+from clearsched.problems.problem import Instance
 from clearsched.search.known import Known
 
 BEHIND = 0.003

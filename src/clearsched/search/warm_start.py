@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import minimize
 
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.problems.programs import Ground
 
 MOST_DECISIONS = 3000

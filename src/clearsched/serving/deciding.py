@@ -15,7 +15,7 @@ from clearsched.compiled.asking import LEVEL, NOBODY, PIECES, RANK, Answer, Aske
 from clearsched.compiled.scoring import INVALID, NONE, NOTHING
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Choice
-from clearsched.problems.problem import level_of
+from clearsched.problems.episodes import level_of
 from clearsched.reading.flipping import asked_features, marks_of
 from clearsched.reading.reasons import Ready, Reasons
 from clearsched.scorers.patches import conditions_of

@@ -10,8 +10,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from clearsched.problems.declarations import Measure
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.problem import Instance
 from clearsched.problems.programs import rounded
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.trials import JOINED

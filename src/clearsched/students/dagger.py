@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import as_meant
-from clearsched.problems.problem import Episode
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.students.dataset import Dataset
 from clearsched.students.sampling import sampled

@@ -15,8 +15,9 @@ from clearsched.decisions.reader import read_metadata
 from clearsched.errors import ClearschedError
 from clearsched.files import make_folder, provenance, write_text
 from clearsched.problems import find_problem
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import heuristic
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.registry import load
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.rules import RuleList

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from clearsched.problems.episodes import NONE, Episode
 from clearsched.problems.policy import as_meant
-from clearsched.problems.problem import NONE, Episode, Instance
+from clearsched.problems.problem import Instance
 from clearsched.schemas import PATCH_CHANGES
 from clearsched.scorers.patches import STAY_IDLE, meets
 from clearsched.scorers.policy import ScoredPolicy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from clearsched.problems.declarations import Choice, Measure
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.scorers import words
 from clearsched.scorers.patch_words import choice_of
 from clearsched.scorers.patches import Patch

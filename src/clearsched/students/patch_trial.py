@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.problems.declarations import Measure
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance
+from clearsched.problems.problem import Instance
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.search.safety import Verdict, leeway_on, verdict_of
 from clearsched.search.trials import table_of

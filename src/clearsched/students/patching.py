@@ -11,8 +11,9 @@ from typing import Any
 
 from clearsched.documents import read_yaml_value
 from clearsched.errors import ClearschedError
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy, heuristic
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.patches import Patch, read_patches
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.text import write_policy

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from clearsched.problems.problem import Episode
+from clearsched.problems.episodes import Episode
 from clearsched.problems.programs import Program
 from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.rules import RuleList

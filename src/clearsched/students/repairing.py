@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -12,6 +11,7 @@ import numpy as np
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList
+from clearsched.search.known import key_of
 from clearsched.search.probing import Probes
 from clearsched.students.assembly import numbered
 from clearsched.students.numbers import Refinement
@@ -65,10 +65,10 @@ def descended(
     change is for the worse the way on is another one than back, so nothing is gone through twice (as in F. Glover, Tabu
     search, 1989).
     """
-    been = {_written(student)}
+    been = {key_of(student)}
     for number in range(changes):
         options = [*repairs(student, around), *shifted(student, columns, around)]
-        options = [option for option in options if _written(option) not in been]
+        options = [option for option in options if key_of(option) not in been]
         if not options:
             return None
         tell(f"repair by several changes: number {number + 1} of {changes} at most, one of {len(options):,}")
@@ -78,13 +78,8 @@ def descended(
         if safe is not None:
             return safe
         student = equals[0]
-        been.add(_written(student))
+        been.add(key_of(student))
     return None
-
-
-def _written(policy: ScoredPolicy) -> str:
-    """What it does, to tell two apart."""
-    return json.dumps([policy.none, *(scorer.to_json() for scorer in policy.scorers.values())])
 
 
 def repairs(student: ScoredPolicy, around: Around) -> list[ScoredPolicy]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearsched.problems.problem import Episode
+from clearsched.problems.episodes import Episode
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList

@@ -20,7 +20,7 @@ import numpy as np
 
 from clearsched.compiled.trees import LEAF
 from clearsched.errors import ClearschedError
-from clearsched.problems.problem import Episode
+from clearsched.problems.episodes import Episode
 from clearsched.scorers.conditions import Condition, Rule
 from clearsched.scorers.policy import ScoredPolicy
 from clearsched.scorers.rules import RuleList

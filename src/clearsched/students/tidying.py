@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearsched.problems.problem import Episode
+from clearsched.problems.episodes import Episode
 from clearsched.scorers.policy import ScoredPolicy
 
 FEW = 1 / 24

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 
 DIGITS = 6
 """Scores are rounded to so many decimals before the best is taken: in double precision, what else is in a batch changes

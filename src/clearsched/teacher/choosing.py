@@ -10,7 +10,7 @@ from typing import Any
 from clearsched.errors import ClearschedError
 from clearsched.files import read_json, write_bytes, write_json
 from clearsched.problems import find_problem
-from clearsched.problems.problem import find_objective
+from clearsched.problems.objectives import find_objective
 from clearsched.search.safety import told_safe, verdict_in
 
 WEIGHTS, FACTS, CURVE = "teacher.safetensors", "teacher.json", "learning_curve.parquet"

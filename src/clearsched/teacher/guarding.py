@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from clearsched.compiled.guard import is_full, new_watch, record_of, takes_over, with_room
-from clearsched.problems.problem import Answers, Lockstep, Problem
+from clearsched.problems.episodes import Answers, Lockstep
+from clearsched.problems.problem import Problem
 from clearsched.scorers.guard import Guard
 
 

@@ -19,7 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.problem import NONE, Answers, Compiled, Episode, Instance
+from clearsched.problems.episodes import NONE, Answers, Compiled, Episode
+from clearsched.problems.problem import Instance
 from clearsched.teacher.choices import column_of, entropy, row_of
 from clearsched.teacher.devices import encode, tensor
 from clearsched.teacher.optimisers import adam

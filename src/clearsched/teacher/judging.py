@@ -20,8 +20,9 @@ import numpy as np
 
 from clearsched.files import read_json, write_json
 from clearsched.problems import find_problem
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import CompiledPolicy, Policy, heuristic
-from clearsched.problems.problem import Episode, Instance, means_help
+from clearsched.problems.problem import Instance, means_help
 from clearsched.scorers.guard import Guard
 from clearsched.scorers.settings import GuardParams
 from clearsched.search.guard_bounds import measured

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from clearsched.errors import ClearschedError
+from clearsched.problems.episodes import NONE, Answers, Episode
 from clearsched.problems.policy import as_meant
-from clearsched.problems.problem import NONE, Answers, Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.scorers.guard import Guard
 from clearsched.teacher.choices import best, candidate_of, draw, row_of, softmax
 from clearsched.teacher.devices import encode, tensor

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.problem import Compiled, Episode, Instance
+from clearsched.problems.episodes import Compiled, Episode
+from clearsched.problems.problem import Instance
 from clearsched.teacher.choices import entropy
 from clearsched.teacher.devices import encode, placed
 from clearsched.teacher.imitation import SAMPLE

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clearsched.problems.problem import Answers, Lockstep
+from clearsched.problems.episodes import Answers, Lockstep
 
 Decide = Callable[[Any], Answers]
 """From the decisions that wait, an `Observation`, to their answers."""

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from clearsched.errors import ClearschedError
 from clearsched.problems.declarations import Measure
+from clearsched.problems.episodes import Episode
 from clearsched.problems.policy import Policy
-from clearsched.problems.problem import Episode, Instance, Problem
+from clearsched.problems.problem import Instance, Problem
 from clearsched.schemas import LEARNING_CURVE
 from clearsched.teacher.experts import Experts
 from clearsched.teacher.imitation import Cloning

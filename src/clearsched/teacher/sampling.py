@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.problem import NONE, Answers, Compiled, Episode, Instance
+from clearsched.problems.episodes import NONE, Answers, Compiled, Episode
+from clearsched.problems.problem import Instance
 from clearsched.teacher.baselines import excess_backlog, generalised, group_advantages, without_backlog
 from clearsched.teacher.choices import candidate_of, column_of, draw, log_probability_of_level, row_of
 from clearsched.teacher.devices import encode, tensor

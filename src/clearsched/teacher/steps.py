@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearsched.problems.problem import NONE
+from clearsched.problems.episodes import NONE
 from clearsched.teacher.choices import entropy
 from clearsched.teacher.devices import encode, tensor
 from clearsched.teacher.imitation import log_probabilities, take_step

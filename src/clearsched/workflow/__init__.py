@@ -17,7 +17,8 @@ from clearsched.imports import PACKAGE, code_of
 from clearsched.paper.kinds import PAPER_FIGURES
 from clearsched.problems import find_problem
 from clearsched.problems.declarations import Figure
-from clearsched.problems.problem import Problem, objectives
+from clearsched.problems.objectives import objectives
+from clearsched.problems.problem import Problem
 from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 

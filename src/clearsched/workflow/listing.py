@@ -5,7 +5,8 @@ from __future__ import annotations
 from clearsched.edge_cases.cases import cases_of
 from clearsched.figures.kinds import figures_of
 from clearsched.problems.declarations import Choice
-from clearsched.problems.problem import Problem, objectives
+from clearsched.problems.objectives import objectives
+from clearsched.problems.problem import Problem
 from clearsched.search.families import families_of
 from clearsched.students.kinds import STUDENTS
 

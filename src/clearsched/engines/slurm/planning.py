@@ -11,7 +11,7 @@ from clearsched.engines.slurm.client import Queued
 from clearsched.engines.slurm.features import Cluster, check_policy, used_features
 from clearsched.engines.slurm.jobs import StageFacts
 from clearsched.export.vectors import rule_of
-from clearsched.problems.problem import level_of
+from clearsched.problems.episodes import level_of
 from clearsched.scorers.policy import ScoredPolicy, names_of
 
 NO_LIMIT = 0

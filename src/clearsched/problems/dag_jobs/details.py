@@ -13,7 +13,8 @@ from clearsched.problems.dag_jobs.recording.spans import join_runs
 from clearsched.problems.dag_jobs.schemas import GANTT_EPISODE, JOBS, TASKS
 from clearsched.problems.dag_jobs.simulator.profiles import Profiles
 from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workload
-from clearsched.problems.problem import Instance, Timeline
+from clearsched.problems.episodes import Timeline
+from clearsched.problems.problem import Instance
 
 
 class WithProfiles(Instance, Protocol):

@@ -26,7 +26,9 @@ from clearsched.problems.dag_jobs.simulator.simulate import EpisodeResult, Workl
 from clearsched.problems.dag_jobs.workloads import Workloads, load_inputs, streams, stress
 from clearsched.problems.dag_jobs.workloads.giants import with_giants
 from clearsched.problems.declarations import Measure
-from clearsched.problems.problem import Problem, Timeline, find_objective
+from clearsched.problems.episodes import Timeline
+from clearsched.problems.objectives import find_objective
+from clearsched.problems.problem import Problem
 
 
 class DagJobsInstance:

@@ -26,7 +26,9 @@ from clearsched.problems.deferrable_jobs.simulator.state import (
     new_state,
 )
 from clearsched.problems.deferrable_jobs.workloads.files import Workloads
-from clearsched.problems.problem import Problem, Timeline, find_objective
+from clearsched.problems.episodes import Timeline
+from clearsched.problems.objectives import find_objective
+from clearsched.problems.problem import Problem
 
 AHEAD_S = 3600
 """How long before a slot the forecast of it is told in the table `slots`."""

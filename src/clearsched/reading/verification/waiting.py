@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clearsched.problems.declarations import Choice
-from clearsched.problems.problem import NONE, Compiled, Episode, Instance
+from clearsched.problems.episodes import NONE, Compiled, Episode
+from clearsched.problems.problem import Instance
 from clearsched.reading.verification.bounds import score_bounds
 from clearsched.reading.verification.box import Box, whole_region, within
 from clearsched.scorers.conditions import Condition

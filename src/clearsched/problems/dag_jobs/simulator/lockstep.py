@@ -33,7 +33,7 @@ from clearsched.problems.dag_jobs.simulator.simulate import (
     with_room,
 )
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
-from clearsched.problems.problem import Answers
+from clearsched.problems.episodes import Answers
 
 REWARDS = ("none", "job_time", "makespan")
 """What a simulation loses between two decisions: nothing, job-seconds in the system, or seconds."""

@@ -33,7 +33,7 @@ from clearsched.problems.deferrable_jobs.simulator.state import (
     State,
     new_state,
 )
-from clearsched.problems.problem import Answers
+from clearsched.problems.episodes import Answers
 
 
 class Lockstep:

@@ -443,6 +443,32 @@ def test_a_guarded_policy_that_strays_is_refused(tmp_path: Path, monkeypatch: py
         guarding.guarded(given, mine, instance, tell=told.append)
 
 
+def test_only_an_unsafe_policy_is_given_a_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A student, and a searched policy that was made elsewhere: who is safe alone has none, and tells so."""
+    trace, workloads = drawn(DAG, tmp_path)
+    instance, mine = DAG.open(trace, workloads), policy(DAG, SCORERS[DAG.name], none=False)
+    given, limit = GuardParams(heuristic="fair", only_if_unsafe=True), [9.0]
+    asked: list[bool] = []
+
+    def judge(_: Any, policies: Any, **__: Any) -> list[safety.Verdict]:
+        asked.extend(each.guard is not None for each in policies)
+        found = [safety.Verdict(1.0 if each.guard else limit[0], 8) for each in policies]
+        return found[: 1 + next((place for place, each in enumerate(found) if not each.strays), len(found))]
+
+    monkeypatch.setattr(guarding, "judge_whole", judge)
+    for alone, needs in ((1.0, False), (9.0, True)):
+        limit[0] = alone
+        told: list[str] = []
+        found = guarding.guarded(given, mine, instance, tell=told.append)
+        assert (found.guard is not None) == needs == bool(told)
+        assert asked[0] is False and found.evidence["stress"]["worst"] == 1.0
+        mine.write(tmp_path / "mine.json")
+        (tmp_path / "tuned.json").write_text(json.dumps({"problem": DAG.name, "fair": {}}))
+        guarding.guard_shipped(given, tmp_path / "mine.json", trace, workloads, tmp_path / "tuned.json")
+        read = load_policy(tmp_path / "mine.json")
+        assert (read.guard is not None) == needs and read.evidence["stress"]["worst"] == 1.0
+
+
 def test_a_search_asks_policies_with_the_guard_that_one_of_them_will_have(tmp_path: Path) -> None:
     """Who never starts a job of its own accord is no policy, unless a guard schedules in its place."""
     instance = DEFERRABLE.open(*drawn(DEFERRABLE, tmp_path))

@@ -329,6 +329,9 @@ def test_a_student_that_will_have_a_guard_is_refined_with_one(seen: Choices, mon
     refine(task, student, RefineParams(rounds=0))
     assert asked == ["the guard"]
     assert given == [(guard, student, task.bench.instance, Path("tuned.json"), "students.guard")]
+    spared = guard.model_copy(update={"only_if_unsafe": True})
+    refine(replace(task, common=StudentsParams(guard=spared)), student, RefineParams(rounds=0))
+    assert asked[1:] == [None], "who is to be given one only if unsafe is refined to be safe alone"
 
 
 def test_what_strays_from_the_baseline_is_refused(seen: Choices) -> None:

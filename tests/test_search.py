@@ -37,7 +37,17 @@ from clearsched.search.families import FAMILIES, families_of
 from clearsched.search.guard_bounds import measured
 from clearsched.search.inputs import Caps, inputs_of, told
 from clearsched.search.restarts import Restart, Search
-from clearsched.search.safety import Check, Verdict, evidence, judge, told_safe, verdict_in, warnings_of
+from clearsched.search.safety import (
+    Check,
+    Chosen,
+    Verdict,
+    evidence,
+    first_safe,
+    judge,
+    told_safe,
+    verdict_in,
+    warnings_of,
+)
 from clearsched.search.sampling import ground_of
 from clearsched.search.searching import search as search_for
 from clearsched.search.settings import SearchParams
@@ -837,6 +847,22 @@ def test_a_searched_policy_is_given_a_guard_and_judged_with_it(
         "and all before it with that of a heuristic"
     )
     assert "The guard:" in search.show(written)
+    asked.clear()
+    spared = stage_params(name, workload=SIZES[name], search={**SMALL, "guard": guard | {"only_if_unsafe": True}})
+    written = search.run(spared, "weights", *paths.values(), tmp_path / "spared")
+    assert asked[0] is None, "they are to be safe without"
+    told_alone, told_spared = (told_safe(found) for found in (alone, read_json(written)))
+    assert (load_policy(find_problem(name), written).guard is None) == told_alone == told_spared
+    if told_alone:
+        assert read_json(written)["restarts"] == alone["restarts"]
+
+    def needed(_: Any, policies: Any, otherwise: int) -> Chosen:
+        return first_safe(lambda policy: Verdict(1.0 if policy.guard else 9.0, 8), policies, otherwise)
+
+    monkeypatch.setattr(searching, "first_safe", needed)
+    written = search.run(spared, "weights", *paths.values(), tmp_path / "needed")
+    assert load_policy(find_problem(name), written).guard == policy.guard and told_safe(read_json(written))
+    assert read_json(written)["restarts"] == read_json(tmp_path / "spared" / "weights.json")["restarts"]
     with pytest.raises(ClearschedError, match=r"search\.guard\.gauges.*the nearest is largest_s"):
         stage_params(search={"guard": {"gauges": ["largest"]}})
 

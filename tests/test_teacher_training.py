@@ -332,6 +332,13 @@ def test_what_a_clone_is_asked_with_the_guard_it_would_get(inputs: list[Path]) -
     guarded = judging.verdict_as_clone(GuardParams(heuristic="fair", margin=1.0), instance, inputs[2], policy)
     assert alone.episodes == guarded.episodes > 0
     assert alone != guarded, "of the stress some is beyond what training came to"
+    spared = GuardParams(heuristic="fair", margin=1.0, only_if_unsafe=True)
+    expected = guarded if alone.strays else alone
+    assert judging.verdict_as_clone(spared, instance, inputs[2], policy) == expected
+    easy = heuristic("fair")
+    assert judging.verdict_as_clone(spared, instance, inputs[2], easy) == judging.verdict_as_clone(
+        GuardParams(), instance, inputs[2], easy
+    )
 
 
 def test_what_cannot_be_cloned_is_told_in_one_line(inputs: list[Path], tmp_path: Path) -> None:
@@ -395,9 +402,9 @@ def test_a_network_is_judged_with_its_guard(
     """Its bounds are those of the cloned policy's own episodes; the check is asked of network and guard together."""
     asked: list[Any] = []
 
-    def first_safe(verdict: Any, policies: Any) -> Any:
+    def first_safe(verdict: Any, policies: Any, otherwise: int) -> Any:
         asked.extend(policies)
-        return safety.first_safe(verdict, policies)
+        return safety.first_safe(verdict, policies, otherwise)
 
     monkeypatch.setattr(judging, "first_safe", first_safe)
     given = {"heuristic": "weighted_fair", "margin": 1.0, "gauges": ("largest_s",)}
@@ -414,6 +421,29 @@ def test_a_network_is_judged_with_its_guard(
     giants = instance.stressed(instance.split("train"))[:8]
     assert any(outcome.guard.take_overs for outcome in policy.run(instance, giants))
     assert not any(outcome.guard.take_overs for outcome in policy.run(instance, instance.split("train")))
+
+
+@pytest.mark.parametrize("safe", ["alone", "guarded", "never"])
+def test_only_an_unsafe_network_is_given_a_guard(
+    safe: str, inputs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is asked alone first; where none is safe the best is kept, with its guard. So with one that is shipped."""
+    asked: list[bool] = []
+
+    def verdict(_: Any, policy: Any) -> Verdict:
+        asked.append(policy.guard is not None)
+        return Verdict(1.0 if safe == ("guarded" if asked[-1] else "alone") else 9.0, 8)
+
+    monkeypatch.setattr(safety.Check, "verdict", verdict)
+    given = {"heuristic": "fair", "gauges": ("largest_s",), "only_if_unsafe": True}
+    for number, source in enumerate(({}, {"source": "shipped", "shipped": "default"})):
+        asked.clear()
+        facts = teacher.train(params(guard=given, **source), *inputs, [], tmp_path / str(number))
+        assert asked[0] is False and asked[: 2 - (safe == "alone")] == [False, True][: len(asked)]
+        assert ("guard" in facts) == (safe != "alone")
+        assert facts["stress"]["worst"] == (9.0 if safe == "never" else 1.0)
+        policy = teacher.load_policy(tmp_path / str(number) / "teacher.safetensors")
+        assert (policy.guard is not None) == (safe != "alone")
 
 
 def test_a_shipped_network_is_given_a_guard(inputs: list[Path], tmp_path: Path, capsys: Any) -> None:
@@ -641,7 +671,7 @@ def test_what_improvement_makes_is_asked_what_the_clone_was(
     def settled(trained: Any, guard: Any, asked: judging.Asked) -> Any:
         check = asked.with_validation()
         seen.extend(episode.seed for part in check._parts for episode in part)
-        return SimpleNamespace(refused=[], verdict=Verdict(1.0, len(seen)))
+        return SimpleNamespace(refused=[], verdict=Verdict(1.0, len(seen))), None
 
     monkeypatch.setattr(training, "settle", settled)
     facts = teacher.train(given, *inputs, [], tmp_path / "out")

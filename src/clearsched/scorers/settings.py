@@ -30,3 +30,6 @@ class GuardParams(Section):
     clear: float = Field(
         0.5, gt=0, le=1, description="share of the bound below which the policy schedules again, for every gauge"
     )
+    only_if_unsafe: bool = Field(
+        False, description="whether only a policy that the safety check refuses without a guard is given one"
+    )

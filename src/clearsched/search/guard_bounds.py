@@ -66,6 +66,15 @@ def measured(
     return Guard(settings.heuristic, when, parameters)
 
 
+def in_turn(settings: GuardParams, guard: Guard | None) -> list[Guard | None]:
+    """With which guard a policy is asked the safety check, up to the first with which it is safe.
+
+    The first is also that of all candidates of a search, a fit or a training: where only an unsafe policy is given a
+    guard, they are to be safe without one.
+    """
+    return [None, guard] if settings.only_if_unsafe and guard is not None else [guard]
+
+
 def rounded_up(value: float, digits: int = DIGITS) -> float:
     """The least number of so many significant digits that is not below the value."""
     if value <= 0:

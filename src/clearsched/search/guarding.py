@@ -16,7 +16,7 @@ from clearsched.problems.problem import Instance
 from clearsched.scorers.policy import ScoredPolicy, load_policy
 from clearsched.scorers.settings import GuardParams
 from clearsched.scorers.text import write_policy
-from clearsched.search.guard_bounds import measured
+from clearsched.search.guard_bounds import in_turn, measured
 from clearsched.search.safety import Verdict, evidence, judge_whole
 
 
@@ -29,6 +29,8 @@ def guarded(
     rare: Sequence[Episode] = (),
 ) -> ScoredPolicy:
     """The policy with the guard of the section `students.guard` of params, checked; as it is where none is asked for.
+
+    Where only an unsafe policy is given one, who is safe without comes back without.
 
     Args:
         settings: heuristic, its parameters, gauges, margin, clear.
@@ -45,6 +47,11 @@ def guarded(
     guard = measured(settings, policy, instance, tuned, "students.guard")
     if guard is None:
         return policy
+    if settings.only_if_unsafe:
+        alone = replace(policy, guard=None)
+        (verdict,) = judge_whole(instance, [alone], rare=rare)
+        if not verdict.strays:
+            return _judged(alone, verdict, instance)
     tell(f"guard: {guard.sentence(instance.problem)}")
     return _checked(replace(policy, guard=guard), instance, tell, rare)
 
@@ -74,8 +81,10 @@ def guard_shipped(settings: GuardParams, path: Path, trace: Path, workloads: Pat
     """
     policy = load_policy(path)
     instance = policy.problem.open(trace, workloads)
-    policy = replace(policy, guard=measured(settings, policy, instance, tuned, "search.guard"))
-    write_policy(_judged(policy, judge_whole(instance, [policy])[0], instance), path.parent, path.stem)
+    guards = in_turn(settings, measured(settings, policy, instance, tuned, "search.guard"))
+    policies = [replace(policy, guard=guard) for guard in guards]
+    *refused, verdict = judge_whole(instance, policies)
+    write_policy(_judged(policies[len(refused)], verdict, instance), path.parent, path.stem)
 
 
 def _judged(policy: ScoredPolicy, verdict: Verdict, instance: Instance) -> ScoredPolicy:

@@ -28,7 +28,7 @@ from clearsched.scorers.policy import ScoredPolicy, names_of
 from clearsched.scorers.scorer import read_scorer
 from clearsched.scorers.text import render
 from clearsched.search.families import families_of
-from clearsched.search.guard_bounds import measured
+from clearsched.search.guard_bounds import in_turn, measured
 from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search, long_ones
 from clearsched.search.safety import evidence, first_safe, in_words
@@ -119,8 +119,8 @@ def search(
         program: Program = load(entry.program)(ground_of(instance, train, compiled.compiled))
         policy = partial(policy_of, family, problem, instance.none, means_help(instance))
         baseline = heuristic(problem, problem.baseline)
-        guard = measured(settings.guard, compiled, instance, tuned, "search.guard")
-        probes = Probes(runs, baseline, [*train, *validation, *instance.stressed(train)], [], guard)
+        guards = in_turn(settings.guard, measured(settings.guard, compiled, instance, tuned, "search.guard"))
+        probes = Probes(runs, baseline, [*train, *validation, *instance.stressed(train)], [], guards[0])
         common = Search(family, policy, settings, runs, train, validation, costs[: len(train)], seed, tell)
         restarts = [_safe_restart(common, program, probes, number) for number in range(settings.restarts)]
         ran = [restart for restart in restarts if np.isfinite(restart.validation) and restart.policy is not None]
@@ -130,11 +130,13 @@ def search(
                 "look at the trace, or search for another family"
             )
         ran.sort(key=lambda restart: restart.validation)
-        policies = [_guarded(restart.policy, settings, instance, tuned) for restart in ran if restart.policy]
-        chosen = first_safe(probes.verdict, policies)
+        alone = [restart.policy for restart in ran if restart.policy]
+        guarded = [_guarded(policy, settings, instance, tuned) for policy in alone]
+        policies = [*alone, *guarded] if len(guards) > 1 else guarded
+        chosen = first_safe(probes.verdict, policies, len(policies) - len(guarded))
     for line in in_words(chosen, "the best on validation"):
         print(f"search: {family}: {line}", file=sys.stderr, flush=True)
-    best = ran[chosen.place]
+    best = ran[chosen.place % len(ran)]
     told = {
         "measure": measure.name,
         "episodes": len(validation),

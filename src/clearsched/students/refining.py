@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearsched.scorers.policy import ScoredPolicy
-from clearsched.search.guard_bounds import measured
+from clearsched.search.guard_bounds import in_turn, measured
 from clearsched.search.probing import Probes, sample
 from clearsched.search.restarts import long_ones
 from clearsched.search.safety import Chosen, evidence, first_safe
@@ -94,11 +94,12 @@ def probes_of(task: Task, student: ScoredPolicy, runs: Trials) -> Probes | None:
     bench = task.bench
     if bench.baseline is None:
         return None
-    guard = measured(task.common.guard, student, bench.instance, task.tuned, "students.guard")
+    settings = task.common.guard
+    guards = in_turn(settings, measured(settings, student, bench.instance, task.tuned, "students.guard"))
     single = bench.instance.split("train")
     stressed = bench.instance.stressed(single)
     episodes = [*bench.validation, *single, *bench.rare, *stressed]
-    return Probes(runs, bench.baseline, episodes, sample(stressed), guard)
+    return Probes(runs, bench.baseline, episodes, sample(stressed), guards[0])
 
 
 def _chosen(

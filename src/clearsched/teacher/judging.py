@@ -25,7 +25,7 @@ from clearsched.problems.policy import CompiledPolicy, Policy, heuristic
 from clearsched.problems.problem import Instance, means_help
 from clearsched.scorers.guard import Guard
 from clearsched.scorers.settings import GuardParams
-from clearsched.search.guard_bounds import measured
+from clearsched.search.guard_bounds import in_turn, measured
 from clearsched.search.probing import sample
 from clearsched.search.safety import Check, Chosen, Verdict, evidence, first_safe
 from clearsched.search.trials import table_of
@@ -74,9 +74,9 @@ def verdict_as_clone(settings: GuardParams, instance: Instance, tuned: Path, pol
         tuned: JSON file of the tuned heuristics.
         policy: who might be cloned.
     """
-    guard = measured(settings, policy, instance, tuned, "teacher.guard")
-    guarded = guard.compiled(instance.problem, policy.compiled) if guard else policy.compiled
-    return check_of(instance).verdict(replace(policy, compiled=guarded))
+    guards = in_turn(settings, measured(settings, policy, instance, tuned, "teacher.guard"))
+    running = [guard.compiled(instance.problem, policy.compiled) if guard else policy.compiled for guard in guards]
+    return first_safe(check_of(instance).verdict, [replace(policy, compiled=each) for each in running], -1).verdict
 
 
 def experts_of(params: TeacherParams, instance: Instance, tuned: Path, searched: Sequence[Path]) -> Experts:
@@ -141,27 +141,39 @@ class Asked:
         return self._check.strayed(policy) or [self._first + place for place in self._further.strayed_of_all(policy)]
 
 
-def settle(training: Training, guard: Guard | None = None, asked: Asked | None = None) -> Chosen:
+def settle(
+    training: Training, guards: Sequence[Guard | None] = (None,), asked: Asked | None = None
+) -> tuple[Chosen, Guard | None]:
     """A training comes to the latest of its best networks that is safe, or to the best where none is.
 
-    A line on stderr tells of each that is not. `guard`: that each of them has; `asked`: what the clone was asked, which
-    is asked what improvement made of it as well.
+    A line on stderr tells of each that is not.
+
+    Args:
+        training: that has ended.
+        guards: with which each network is asked, up to the first with which it is safe (`guard_bounds.in_turn`).
+        asked: what the clone was asked, which is asked what improvement made of it as well.
+
+    Returns:
+        What the check says, and the guard of the network that is kept.
     """
-    candidates, instance = training.bests[::-1], training.instance
-    policies = [_policy(training, candidate, guard) for candidate in candidates]
+    instance = training.instance
+    candidates = [(candidate, guard) for candidate in training.bests[::-1] for guard in guards]
+    policies = [_policy(training, candidate, guard) for candidate, guard in candidates]
     check = check_of(instance) if asked is None else asked.with_validation()
-    chosen = first_safe(check.verdict, policies)
-    for candidate, verdict in zip(candidates, chosen.verdicts, strict=False):
+    chosen = first_safe(check.verdict, policies, len(guards) - 1)
+    for (candidate, guard), verdict in zip(candidates, chosen.verdicts, strict=False):
         if verdict.strays:
-            print(f"clearsched: teacher: {candidate.at}: not safe: {verdict}", file=sys.stderr)
-    training.settle(candidates[chosen.place])
-    return chosen
+            told = " without a guard" if guard is None and any(guards) else ""
+            print(f"clearsched: teacher: {candidate.at}: not safe{told}: {verdict}", file=sys.stderr)
+    kept, guard = candidates[chosen.place]
+    training.settle(kept)
+    return chosen, guard
 
 
 def give_guard(
     params: Params, trace: Path, workloads: Path, tuned: Path, searched: Sequence[Path], out_dir: Path
 ) -> dict[str, Any]:
-    """Put the guard of `teacher.guard` into the file of a network that was not trained here, and judge it with that.
+    """Give a network that was not trained here the guard of `teacher.guard`, if it needs it, and judge it with that.
 
     Its bounds are from the episodes of the policy that a training would clone.
 
@@ -178,16 +190,22 @@ def give_guard(
     """
     instance = find_problem(params.problem).open(trace, workloads)
     cloned = experts_of(params.teacher, instance, tuned, searched).cloned
-    guard = measured(params.teacher.guard, cloned, instance, tuned, "teacher.guard")
-    policy = load_policy(out_dir / "teacher.safetensors")
-    policy.guard = guard
+    settings = params.teacher.guard
+    guards = in_turn(settings, measured(settings, cloned, instance, tuned, "teacher.guard"))
+    policies = [_with(load_policy(out_dir / "teacher.safetensors"), guard) for guard in guards]
+    chosen = first_safe(check_of(instance).verdict, policies, len(guards) - 1)
     baseline = heuristic(instance.problem, instance.problem.baseline)
-    found = evidence(check_of(instance).verdict(policy), baseline, instance)
-    facts: dict[str, Any] = read_json(out_dir / "teacher.json") | found
-    if guard is not None:
+    facts: dict[str, Any] = read_json(out_dir / "teacher.json") | evidence(chosen.verdict, baseline, instance)
+    facts.pop("guard", None)
+    if guard := guards[chosen.place]:
         facts["guard"] = guard.to_json()
     write_json(out_dir / "teacher.json", facts)
     return facts
+
+
+def _with(policy: TeacherPolicy, guard: Guard | None) -> TeacherPolicy:
+    policy.guard = guard
+    return policy
 
 
 def _policy(training: Training, candidate: Best, guard: Guard | None) -> TeacherPolicy:

@@ -17,7 +17,7 @@ from clearsched.problems.policy import heuristic
 from clearsched.problems.problem import Instance, as_made, means_help
 from clearsched.schemas import LEARNING_CURVE, write_table
 from clearsched.scorers.guard import Guard
-from clearsched.search.guard_bounds import measured
+from clearsched.search.guard_bounds import in_turn, measured
 from clearsched.search.safety import evidence
 from clearsched.teacher.checkpoints import save_checkpoint
 from clearsched.teacher.devices import device_of
@@ -79,17 +79,18 @@ def train(
     device = device_of(params.teacher.device)
     instance = problem.open(trace, workloads)
     experts = experts_of(params.teacher, instance, tuned, searched)
-    guard = measured(params.teacher.guard, experts.cloned, instance, tuned, "teacher.guard")
+    settings = params.teacher.guard
+    guards = in_turn(settings, measured(settings, experts.cloned, instance, tuned, "teacher.guard"))
     inputs = {"trace": trace, "workloads": workloads, "tuned": tuned} | {f"searched/{p.stem}": p for p in searched}
-    settings = params.teacher.model_dump(mode="json", exclude=OUTSIDE)
-    origin = provenance({"seed": params.seed, "training_seed": training_seed, "teacher": settings}, inputs)
+    used = params.teacher.model_dump(mode="json", exclude=OUTSIDE)
+    origin = provenance({"seed": params.seed, "training_seed": training_seed, "teacher": used}, inputs)
     out_dir = Path(out_dir)
     digest = digest_json([CHECKPOINT, origin, problem.name, device.type, torch.__version__])
     checkpoints = Checkpoints(out_dir, digest, params.teacher.checkpoint_s)
-    asked = _asked(params.teacher, instance, experts, guard)
+    asked = _asked(params.teacher, instance, experts, guards[0])
     with one_thread():
         training = run(params, instance, experts, training_seed, checkpoints, device, out_dir / "live", asked)
-    chosen = settle(training, guard, asked)
+    chosen, guard = settle(training, guards, asked)
     baseline = heuristic(problem, problem.baseline)
     facts = {
         "seed": params.seed,

@@ -74,7 +74,7 @@ def guard_file(
 
 
 def guard_shipped(settings: GuardParams, path: Path, trace: Path, workloads: Path, tuned: Path) -> None:
-    """Give a policy that was made elsewhere the guard of `search.guard`, and its file what the check says of both.
+    """Give a policy made elsewhere the guard of `search.guard`, if it needs it, and its file what the check says.
 
     Raises:
         ClearschedError: an input is broken, or the problem has no gauges.

@@ -192,7 +192,8 @@ def give_guard(
     cloned = experts_of(params.teacher, instance, tuned, searched).cloned
     settings = params.teacher.guard
     guards = in_turn(settings, measured(settings, cloned, instance, tuned, "teacher.guard"))
-    policies = [_with(load_policy(out_dir / "teacher.safetensors"), guard) for guard in guards]
+    network = load_policy(out_dir / "teacher.safetensors")
+    policies = [_with(guard, network) for guard in guards]
     chosen = first_safe(check_of(instance).verdict, policies, len(guards) - 1)
     baseline = heuristic(instance.problem, instance.problem.baseline)
     facts: dict[str, Any] = read_json(out_dir / "teacher.json") | evidence(chosen.verdict, baseline, instance)
@@ -203,9 +204,11 @@ def give_guard(
     return facts
 
 
-def _with(policy: TeacherPolicy, guard: Guard | None) -> TeacherPolicy:
-    policy.guard = guard
-    return policy
+def _with(guard: Guard | None, policy: TeacherPolicy) -> TeacherPolicy:
+    """The same network with another guard, or with none."""
+    guarded = copy.copy(policy)
+    guarded.guard = guard
+    return guarded
 
 
 def _policy(training: Training, candidate: Best, guard: Guard | None) -> TeacherPolicy:

@@ -26,6 +26,7 @@ CHANGES = {
     "spark_fifo": Semantics(spark_fifo=True),
     "offer_parked": Semantics(offer_parked=True),
     "back_up_parked": Semantics(back_up_parked=True),
+    "ask_each_task": Semantics(ask_each_task=True),
     "failures: 6 an hour, back after 10 s": Semantics(failures_per_hour=6.0),
     "stragglers: 5 % of tasks, 4 times longer": Semantics(straggler_probability=0.05, straggler_slowdown=4.0),
 }

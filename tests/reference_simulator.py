@@ -33,8 +33,8 @@ class ReferenceSimulator:
         durations: how the random choices of §2 are made.
         levels: the executor-count levels of the trace, ascending.
         work_conserving, right_interpolation, spark_fifo, offer_parked, spark_offers, back_up_parked,
-            offer_at_completion: the corrections of §10. `spark_fifo` holds for a policy that has the attribute
-            `is_fifo`; it is then up to that policy too.
+            offer_at_completion, ask_each_task: the corrections of §10. `spark_fifo` holds for a policy that has the
+            attribute `is_fifo`; it is then up to that policy too.
         help_first: what `none` means under a policy that has the attribute `is_learned` (§5).
         faults, recovery_ms: faults of §11, and how long an executor that failed is down. A policy that has a method
             `executor_fails` is told of the job that loses one, and of a job that was promised one that will not come.
@@ -66,6 +66,7 @@ class ReferenceSimulator:
         back_up_parked: bool = False,
         help_first: bool = False,
         offer_at_completion: bool = False,
+        ask_each_task: bool = False,
         faults: Faults | None = None,
         recovery_ms: int = 10_000,
         outage: tuple[int, int, int] = (0, 0, 0),
@@ -83,6 +84,7 @@ class ReferenceSimulator:
         self.offer_parked = offer_parked or spark_offers
         self.spark_offers = spark_offers
         self.back_up_parked = back_up_parked
+        self.ask_each_task = ask_each_task
         self.help_first = help_first and getattr(policy, "is_learned", False)
         self.ended: list[Stage] = []  # stages that open after the round of the executor whose task was the last
         self.faults = faults or NoFaults()
@@ -378,7 +380,7 @@ class ReferenceSimulator:
             self.watch_until(self.events[0][0])
             self.now, _, kind, subject = heapq.heappop(self.events)
             asked, active = None, len(self.active)
-            goes_on = kind == "task finishes" and subject.stage.not_started
+            goes_on = kind == "task finishes" and subject.stage.not_started and not self.ask_each_task
             handlers[kind](subject)
             if self.k > 0:
                 asked = self.source if self.ready[0].stage is None else None
@@ -470,7 +472,7 @@ class ReferenceSimulator:
         if self.spark_offers:
             self.ended, opened = opened, []
         job.opened.extend(opened)
-        if stage.not_started:
+        if stage.not_started and not self.ask_each_task:
             self.start(executor, stage)
         elif opened:
             if stage in self.commitments:
@@ -484,7 +486,8 @@ class ReferenceSimulator:
             self.dispatch()
         else:
             on_stage = sum(e.stage is stage for e in self.executors)
-            self.open_round([executor], job, 1 if self.spark_offers else on_stage)
+            alone = self.spark_offers or stage.not_started
+            self.open_round([executor], job, 1 if alone else on_stage)
         if job.completion_ms is None and all(s.complete for s in job.stages):
             self.complete(job)
 

@@ -316,6 +316,9 @@ def test_only_policies_by_rules_take_the_cluster_manager_of_the_jar(tmp_path: Pa
     ruled = settings(software, "h:1", 2, EnginePolicy("x", tmp_path / "rules.json"), tmp_path)
     assert (plain["spark.master"], plain["spark.scheduler.mode"]) == ("spark://h:1", "FAIR")
     assert (ruled["spark.master"], ruled["spark.scheduler.mode"]) == ("spark-rules://h:1", "FIFO")
+    each = settings(software, "h:1", 2, EnginePolicy("x", tmp_path / "rules.json", True), tmp_path)
+    assert (ruled["spark.clearsched.ask"], each["spark.clearsched.ask"]) == ("stage", "task")
+    assert "spark.clearsched.ask" not in plain
     changed = {name for name in ruled if plain.get(name) != ruled[name]}
     assert {name for name in changed if not name.startswith("spark.clearsched.")} == {
         "spark.app.name",

@@ -190,7 +190,8 @@ def test_from_event_logs_to_rules_for_the_jar(results: tuple[Results, Path], tmp
     scenario.write_text(
         "scenario: mine\n"
         f"traces: {{source: spark-eventlog, path: {logs}, spark_eventlog: {{job: job-group}}}}\n"
-        "workload: {executors: 2, jobs: 4, moving_delay_s: 0.0, idling: false, corrections: {spark_offers: true}, "
+        "workload: {executors: 2, jobs: 4, moving_delay_s: 0.0, idling: false, "
+        "corrections: {spark_offers: true, ask_each_task: true}, "
         "episodes: {train: 4, validation: 2, test: 2}, stress: 0.02}\n"
         "heuristics: {capped_srpt: {p: [0.5], m: [1.0]}}\n"
         "search: {families: [stay_and_move], evaluations: 8, restarts: 1, episodes: 2, population: 4}\n"

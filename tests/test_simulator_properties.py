@@ -30,7 +30,7 @@ Instance = tuple[Trace, Workload, int]
 
 CORRECTIONS = (
     *("work_conserving", "right_interpolation", "spark_fifo", "offer_parked", "spark_offers", "back_up_parked"),
-    *("help_first", "offer_at_completion"),
+    *("help_first", "offer_at_completion", "ask_each_task"),
 )
 """And what `none` of a learned policy means."""
 

@@ -22,7 +22,7 @@ from clearsched.problems.dag_jobs.simulator.simulate import Simulation, Workload
 from clearsched.problems.dag_jobs.simulator.state import NONE
 from clearsched.problems.dag_jobs.traces import Trace
 from reference_cluster import Stage
-from reference_policies import Fifo, fair, local_srpt
+from reference_policies import Fifo, fair, local_srpt, sjf_cp
 from reference_simulator import ReferenceSimulator
 from toys import decision_rows, run_reference, stage, task_rows, toy_trace, toy_workload
 
@@ -44,15 +44,50 @@ class Course:
 
 
 def run(simulator: str, trace: Trace, workload: Workload, name: str = "fifo") -> Course:
-    """The course under `fifo`, `fair`, or `local_srpt` with equal limits: ceil(0.3 x executors / jobs)."""
+    """The course under `fifo`, `fair`, `sjf_cp`, or `local_srpt` with equal limits: ceil(0.3 x executors / jobs)."""
     if simulator == "reference":
-        policy = {"fifo": Fifo(), "fair": fair, "local_srpt": local_srpt(p=0, m=0.3)}[name]
+        policy = {"fifo": Fifo(), "fair": fair, "sjf_cp": sjf_cp, "local_srpt": local_srpt(p=0, m=0.3)}[name]
         reference = run_reference(trace, workload, policy)
         return Course(reference.decisions, reference.tasks, reference.completions_ms)
     settings = {"p": 0, "m": 0.3} if name == "local_srpt" else {}
     policy = heuristic(name, **settings).compiled
     result = simulate(compile_profiles(trace), workload, policy, record_tasks=True, record_decisions=True)
     return Course(decision_rows(result), task_rows(result), result.completion_ms.tolist())
+
+
+# Asked after each task -----------------------------------------------------------------------------------------------
+
+LONG_AND_SHORT = [[stage(4)], [stage(1)]]
+"""The short job arrives at 55, while the one executor runs the second task of the long one. Moves take no time."""
+
+
+@both
+def test_a_stage_keeps_its_executor_while_it_has_tasks(simulator: str) -> None:
+    course = run(simulator, toy_trace(LONG_AND_SHORT), toy_workload([0, 55], 1, moving_delay_ms=0), "sjf_cp")
+    assert course.completions_ms == [80, 130]
+
+
+@both
+def test_an_executor_is_asked_about_after_each_task(simulator: str) -> None:
+    workload = toy_workload([0, 55], 1, moving_delay_ms=0, ask_each_task=True)
+    course = run(simulator, toy_trace(LONG_AND_SHORT), workload, "sjf_cp")
+    assert course.decisions == [
+        [0, NOWHERE, 1, [0, 0], 1, 1],
+        [50, [0, 0], 1, [0, 0], 1, 1],
+        # 60: the second task has ended, two are left. 110: the short job is complete, its executor free.
+        [60, [0, 0], 1, [1, 0], 1, 1],
+        [110, [1, None], 1, [0, 0], 1, 1],
+        [160, [0, 0], 1, [0, 0], 1, 1],
+        [170, [0, None], 1, None, 1, 1],
+    ]
+    assert course.tasks == [
+        (0, 50, 0, 0, "fresh", 0, 0),
+        (50, 10, 0, 0, "rest_wave", 1, 0),
+        (60, 50, 1, 0, "fresh", 0, 0),
+        (110, 50, 0, 0, "fresh", 2, 0),
+        (160, 10, 0, 0, "rest_wave", 3, 0),
+    ]
+    assert course.completions_ms == [170, 110]
 
 
 # Work-conserving ---------------------------------------------------------------------------------------------------

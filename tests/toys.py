@@ -160,6 +160,7 @@ def run_reference(trace: Trace, workload: Workload, policy: Policy, warmup_delay
         back_up_parked=rules.back_up_parked,
         help_first=rules.help_first,
         offer_at_completion=rules.offer_at_completion,
+        ask_each_task=rules.ask_each_task,
         faults=HashedFaults(
             workload.seed, rules.failures_per_hour, rules.straggler_probability, rules.straggler_slowdown
         ),

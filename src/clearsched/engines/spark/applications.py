@@ -32,10 +32,12 @@ class EnginePolicy:
     Attributes:
         name: in tables.
         rules: the file that the jar reads; None for Spark's own.
+        asks_each_task: the rules are asked for each task, as Spark's own are, not only when a stage has none left.
     """
 
     name: str
     rules: Path | None = None
+    asks_each_task: bool = False
 
 
 def job_name(episode: str, number: int) -> str:
@@ -126,6 +128,7 @@ def settings(software: Software, address: str, executors: int, policy: EnginePol
             "spark.clearsched.rules": str(policy.rules.resolve()),
             "spark.clearsched.decisions": str(folder.resolve() / "decisions.jsonl"),
             "spark.clearsched.movingDelay": f"{MOVING_DELAY_MS}ms",
+            "spark.clearsched.ask": "task" if policy.asks_each_task else "stage",
         }
     return made
 

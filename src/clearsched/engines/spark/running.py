@@ -113,7 +113,8 @@ def run(
     executors = episodes[0].num_executors
     jobs = {f"episode-{number}": replay_jobs(instance, episode) for number, episode in enumerate(episodes)}
     plan = {CALIBRATION: calibration_jobs(executors), **jobs}
-    engine = [_for_engine(one, software, folder) for one in policies]
+    asks_each_task = episodes[0].semantics.ask_each_task
+    engine = [_for_engine(one, software, folder, asks_each_task) for one in policies]
     waiting = [one for one in engine if _done(one, plan, software, folder / one.name) is None]
     if waiting:
         with running(software, executors, make_folder(folder / "cluster"), port) as address:
@@ -153,7 +154,7 @@ def check_episodes(episodes: Sequence[Workload]) -> None:
             )
 
 
-def _for_engine(one: Given, software: Software, folder: Path) -> EnginePolicy:
+def _for_engine(one: Given, software: Software, folder: Path, asks_each_task: bool) -> EnginePolicy:
     if one.student is None:
         return EnginePolicy(one.name)
     if not software.rules:
@@ -161,7 +162,7 @@ def _for_engine(one: Given, software: Software, folder: Path) -> EnginePolicy:
     rules = make_folder(folder / one.name) / "rules.json"
     # As `clearsched export` writes them, without test vectors.
     write_bytes(rules, spark_rules(read_source(one.student, "Spark rules", rules)))
-    return EnginePolicy(one.name, rules)
+    return EnginePolicy(one.name, rules, asks_each_task)
 
 
 def _digest(one: EnginePolicy, plan: Mapping[str, Sequence[ReplayJob]], software: Software) -> str:
@@ -169,7 +170,7 @@ def _digest(one: EnginePolicy, plan: Mapping[str, Sequence[ReplayJob]], software
     texts = {name: [[job.arrival_ms, applications.as_text(job)] for job in jobs] for name, jobs in plan.items()}
     made: dict[str, Any] = {"policy": one.name, "spark": software.version, "plan": texts}
     if one.rules is not None:
-        made |= {"rules": read_json(one.rules), "jar": digest_file(software.jar)}
+        made |= {"rules": read_json(one.rules), "jar": digest_file(software.jar), "each_task": one.asks_each_task}
     return digest_json(made)
 
 

@@ -45,6 +45,11 @@ class CorrectionsParams(Section):
         description="offers as in Spark: an executor is decided on when it is idle, not ahead of time, and only stages "
         "whose parents are complete can have it",
     )
+    ask_each_task: bool = Field(
+        False,
+        description="an executor is decided on after every task, as in Spark, not only when its stage has no other "
+        "task to start",
+    )
     back_up_parked: bool = Field(
         False,
         description="an executor that would be parked in a job starts a task of a stage of it that is ready and waits",

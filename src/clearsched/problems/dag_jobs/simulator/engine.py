@@ -31,6 +31,7 @@ from clearsched.problems.dag_jobs.simulator import state as st
 from clearsched.problems.dag_jobs.simulator.candidates import (
     demand,
     in_frontier,
+    is_complete,
     lower_demand,
     mark,
     raise_demand,
@@ -50,7 +51,7 @@ from clearsched.problems.dag_jobs.simulator.executors import (
 )
 from clearsched.problems.dag_jobs.simulator.logs import log_decision, log_task
 from clearsched.problems.dag_jobs.simulator.parking import change_pool, change_ready
-from clearsched.problems.dag_jobs.simulator.profiles import FRESH, REST_WAVE
+from clearsched.problems.dag_jobs.simulator.profiles import REST_WAVE
 from clearsched.problems.dag_jobs.simulator.promises import (
     drop_promises_to,
     first_promise,
@@ -124,7 +125,7 @@ def start_tasks(state: State, conserving: bool) -> tuple[int, int]:
     scalar, stage = state.scalar, state.stage
     bitmap, wheel, node, overflow = state.bitmap, state.wheel, state.node, state.overflow
     plain = scalar[st.MEAN_DURATIONS] == 0 and scalar[st.FAULTS] == 0
-    record_tasks = scalar[st.RECORD_TASKS] == 1
+    record_tasks, asks = scalar[st.RECORD_TASKS] == 1, scalar[st.ASK_EACH_TASK] == 1
     now_ms, started = scalar[st.TIME_MS], scalar[st.NUM_STARTED]
     limit_ms = min(next_arrival_ms(state), overflow_ms(bitmap, overflow) - WHEEL_SLOTS + 1)
     code, at_ms = EMPTY, FAR
@@ -137,7 +138,7 @@ def start_tasks(state: State, conserving: bool) -> tuple[int, int]:
         n = take_first(bitmap, wheel, node, slot)
         code = node[n, NODE_CODE]
         s = code >> st.KIND_BITS
-        if code & st.KIND_MASK != st.FINISHES or stage[s, st.UNSTARTED] == 0:
+        if code & st.KIND_MASK != st.FINISHES or stage[s, st.UNSTARTED] == 0 or asks:
             free_node(node, n)
             break
         code = EMPTY
@@ -281,30 +282,33 @@ def executor_arrives(state: State, s: int) -> None:
     job[j, st.TRANSIT] -= 1
     if job[j, st.STAGES_LEFT] == 0:
         stage[s, st.DEMAND] += 1
-        back_up(state, NONE, FRESH)
+        back_up(state, NONE, NONE)
         if state.scalar[st.REPLAY] == 1:
             release(state, j)
         return
     job[j, st.ATTACHED] += 1
     if in_frontier(stage, s):
-        start_task(state, s, FRESH)
+        start_task(state, s, NONE)
         return
     raise_demand(state, s, 1)
     if stage[s, st.UNSTARTED] == 0:
-        back_up(state, j, FRESH)
+        back_up(state, j, NONE)
     else:
-        wait(state, j, FRESH, False)
+        wait(state, j, NONE, False)
 
 
 @inlined
 def finish_task(state: State, s: int) -> None:
-    """The last unstarted task of stage s is out, and one of its executors has finished."""
+    """An executor of stage s has finished a task and is not to go on with the next one by itself.
+
+    The last unstarted task of the stage is out, or executors are asked about after every task (§10).
+    """
     scalar, stage, job = state.scalar, state.stage, state.job
     j = stage[s, st.JOB]
     on_stage = stage[s, st.RUNNING]  # the executor that finishes included
     stage[s, st.RUNNING] -= 1
     opened = False
-    if stage[s, st.RUNNING] == 0:
+    if is_complete(stage, s):
         job[j, st.STAGES_LEFT] -= 1
         if scalar[st.SPARK_OFFERS] == 1:  # its executor is offered before anybody knows that it is complete
             scalar[st.ENDED_STAGE] = s if job[j, st.STAGES_LEFT] > 0 else NONE
@@ -322,7 +326,8 @@ def finish_task(state: State, s: int) -> None:
         scalar[st.ASKED_JOB] = j
     elif not has_promises:
         set_ready(state, st.READY_STAGE, s, 1)
-        scalar[st.TO_DECIDE] = 1 if scalar[st.SPARK_OFFERS] == 1 else on_stage
+        alone = scalar[st.SPARK_OFFERS] == 1 or stage[s, st.UNSTARTED] > 0
+        scalar[st.TO_DECIDE] = 1 if alone else on_stage
         scalar[st.ROUND_OPEN] = 1
     if job[j, st.STAGES_LEFT] == 0:
         complete_job(state, j)

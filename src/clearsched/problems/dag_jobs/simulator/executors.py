@@ -21,7 +21,7 @@ from clearsched.problems.dag_jobs.simulator.durations import (
 )
 from clearsched.problems.dag_jobs.simulator.logs import log_task
 from clearsched.problems.dag_jobs.simulator.parking import change_pool
-from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH
+from clearsched.problems.dag_jobs.simulator.profiles import FIRST_WAVE, FRESH, REST_WAVE
 from clearsched.problems.dag_jobs.simulator.promises import first_promise, take_promise
 from clearsched.problems.dag_jobs.simulator.state import NONE, State
 
@@ -47,11 +47,11 @@ def dispatch(state: State) -> None:
     """
     scalar, stage, job = state.scalar, state.stage, state.job
     key, kind, at = scalar[st.KEY], scalar[st.READY_KIND], scalar[st.READY_AT]
-    attached, wave = NONE, FRESH
+    attached, last = NONE, NONE
     if kind == st.READY_POOL:
         attached = at
     elif kind == st.READY_STAGE:
-        attached, wave = stage[at, st.JOB], FIRST_WAVE
+        attached, last = stage[at, st.JOB], at
     while scalar[st.READY_COUNT] > 0 and first_promise(state, key) != NONE:
         to = take_promise(state, key)
         scalar[st.READY_COUNT] -= 1
@@ -61,33 +61,36 @@ def dispatch(state: State) -> None:
             change_pool(state, at, -1)
         if to == NONE:
             if attached != NONE and job[attached, st.TASKS_LEFT] > 0:
-                wait(state, attached, wave, scalar[st.HELP_FIRST] == 1)
+                wait(state, attached, last, scalar[st.HELP_FIRST] == 1)
             else:
                 detach(state, attached)
                 park(state, NONE)
         elif stage[to, st.UNSTARTED] == 0:
             raise_demand(state, to, 1)
-            back_up(state, attached, wave)
+            back_up(state, attached, last)
         elif stage[to, st.JOB] != attached:
             move(state, attached, to)
         elif in_frontier(stage, to):
-            start_task(state, to, wave)
+            start_task(state, to, last)
         else:
             raise_demand(state, to, 1)
-            wait(state, attached, wave, False)
+            wait(state, attached, last, False)
 
 
 @inlined
-def wait(state: State, attached: int, wave: int, helps: bool) -> None:
-    """A blank executor waits in its job; who helps, or all by the correction (§10), starts ready work of it first."""
+def wait(state: State, attached: int, last: int, helps: bool) -> None:
+    """An executor waits in its job; who helps, or all by the correction (§10), starts ready work of it first.
+
+    Its last task was of stage `last` of the job; NONE: it is blank.
+    """
     if (helps or state.scalar[st.BACK_UP_PARKED] == 1) and state.job[attached, st.READY] > 0:
-        back_up(state, attached, wave)
+        back_up(state, attached, last)
     else:
         park(state, attached)
 
 
 @inlined
-def back_up(state: State, attached: int, wave: int) -> None:
+def back_up(state: State, attached: int, last: int) -> None:
     """Use an executor whose stage has no task left: its job's first frontier stage with demand, else any candidate."""
     stage, job = state.stage, state.job
     if attached != NONE:
@@ -102,7 +105,7 @@ def back_up(state: State, attached: int, wave: int) -> None:
                     best = s
         if best != NONE:
             lower_demand(state, best, 1)
-            start_task(state, best, wave)
+            start_task(state, best, last)
             return
         if state.scalar[st.HOLDS_JOBS] == 1 and job[attached, st.TASKS_LEFT] > 0:
             park(state, attached)
@@ -142,9 +145,13 @@ def move(state: State, attached: int, to: int) -> None:
 
 
 @inlined
-def start_task(state: State, s: int, wave: int) -> None:
-    """Start the next task of stage s on an executor attached to its job. The caller has seen to the demand."""
+def start_task(state: State, s: int, last: int) -> None:
+    """Start the next task of stage s on an executor attached to its job. The caller has seen to the demand.
+
+    The executor's last task was of stage `last` of the job; NONE: it is blank.
+    """
     scalar, stage = state.scalar, state.stage
+    wave = FRESH if last == NONE else (REST_WAVE if last == s else FIRST_WAVE)
     duration_ms, failed = attempt(state, s, wave)
     if scalar[st.RECORD_TASKS] == 1:
         log_task(state, duration_ms, s, wave, failed)

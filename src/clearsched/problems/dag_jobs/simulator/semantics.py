@@ -28,6 +28,7 @@ class Semantics:
         offer_at_completion: offer the global pool when a job is complete or an executor fails too, not only when a job
             arrives.
         spark_offers: as Spark offers executors: each when it is idle, to stages whose parents are known to be complete.
+        ask_each_task: an executor is decided on after every task, not only when its stage has none left to start.
 
     Raises:
         WorkloadError: a negative rate or time, a probability beyond 1, or a factor below 1.
@@ -49,6 +50,7 @@ class Semantics:
     back_up_parked: bool = False
     help_first: bool = False
     offer_at_completion: bool = False
+    ask_each_task: bool = False
 
     def __post_init__(self) -> None:
         bounds = {
@@ -81,7 +83,10 @@ PUBLISHED = Semantics()
 
 RULES = {
     name: f"workload.corrections.{name}"
-    for name in ("work_conserving", "offer_at_completion", "offer_parked", "spark_offers", "back_up_parked")
+    for name in (
+        *("work_conserving", "offer_at_completion", "offer_parked", "spark_offers", "back_up_parked"),
+        "ask_each_task",
+    )
 }
 """What changes who is asked when, by the name of its param: policies learn to lean on it.
 

@@ -123,12 +123,13 @@ JOB_COLUMNS = 24  # three cache lines, so that a row begins with one
     OFFER_FROM,  # place in `active` of the next job whose pool may be offered after this event; NONE: of none
     ASKED_JOB,  # job whose pool the event itself opened a round on, or NONE
     SPARK_OFFERS,  # 1: idle executors are offered to stages whose parents are complete, and no others (§10)
+    ASK_EACH_TASK,  # 1: an executor is decided on after every task (§10)
     ENDED_STAGE,  # under Spark's offers: complete, but its children open after the round that is open; or NONE
     BACK_UP_PARKED,  # 1: who would park in a job takes a task of a stage of it that is ready (§10)
     HELP_FIRST,  # 1: so does who is left idle by the policy, a learned one (§5)
     INTERARRIVAL_MS,  # mean time between arrivals that the episode was drawn with, 0 where unknown: for networks
-) = range(58)
-SCALARS = 58
+) = range(59)
+SCALARS = 59
 
 ROUND_KEY = NONE
 
@@ -276,6 +277,7 @@ def settle(state: State, moving_delay_ms: int, mean_durations: bool, semantics: 
     scalar[IDLING] = semantics.idling
     scalar[OFFER_PARKED] = semantics.offer_parked or semantics.spark_offers
     scalar[SPARK_OFFERS] = semantics.spark_offers
+    scalar[ASK_EACH_TASK] = semantics.ask_each_task
     scalar[BACK_UP_PARKED] = semantics.back_up_parked
     scalar[HELP_FIRST] = semantics.help_first
     scalar[ENDED_STAGE] = NONE

@@ -95,7 +95,7 @@ def needs_load(options: WorkloadParams) -> bool:
     return options.arrivals != "batch" and options.mean_interarrival_s is None
 
 
-LATER = ("spark_offers", "back_up_parked", "help_first", "offer_at_completion")
+LATER = ("spark_offers", "back_up_parked", "help_first", "offer_at_completion", "ask_each_task")
 """Rules that came after the first files of workloads were written."""
 
 

@@ -84,8 +84,12 @@ PUBLISHED = Semantics()
 RULES = {
     name: f"workload.corrections.{name}"
     for name in (
-        *("work_conserving", "offer_at_completion", "offer_parked", "spark_offers", "back_up_parked"),
+        "work_conserving",
+        "offer_at_completion",
+        "offer_parked",
+        "spark_offers",
         "ask_each_task",
+        "back_up_parked",
     )
 }
 """What changes who is asked when, by the name of its param: policies learn to lean on it.

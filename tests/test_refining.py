@@ -46,6 +46,7 @@ from clearsched.search.trials import ROWS, Trials, trials
 from clearsched.students import limit_caps, refinement_steps, refining, repairing, switch
 from clearsched.students.bench import Bench
 from clearsched.students.dataset import Dataset
+from clearsched.students.equal_shares import equal_shares
 from clearsched.students.level_structures import LevelSpace, level_structures
 from clearsched.students.numbers import Refinement, part_of
 from clearsched.students.refinement_steps import Steps
@@ -590,6 +591,52 @@ def test_an_unsafe_student_is_repaired_at_once_and_refined_first(
     assert not any(held) and steps.are_held and len(held) == (1 if {*rounds.values()} & {*safe} else 2)
     steps._others = [named["worst"], named["good"]]
     assert steps._made_safe(named["bad"])[-1].name == "good", "what another round of imitation came to, if it is safe"
+
+
+@pytest.mark.parametrize(
+    ("name", "strays", "near", "comes_to"),
+    [
+        ("rules_from_nothing", True, ["repaired"], ["repaired"]),
+        ("rules_from_nothing", False, [], ["equal shares"]),
+        ("rules_from_nothing", True, [], []),
+        ("rule_list", True, ["repaired"], []),  # whoever was taught would lose what it was taught
+    ],
+)
+def test_who_does_without_a_teacher_begins_again_from_equal_shares(
+    seen: Choices, monkeypatch: pytest.MonkeyPatch, name: str, strays: bool, near: list[str], comes_to: list[str]
+) -> None:
+    """Where no way from its first rule leads to what is safe, and only there."""
+    task = replace(task_of(seen), name=name)
+    named = {each: replace(student_of(LEAST_WORK), name=each) for each in ("first", "equal shares", "repaired")}
+    unsafe = {"first"} | ({"equal shares"} if strays else set())
+    probes: Any = SimpleNamespace(verdict=lambda policy: SimpleNamespace(strays=policy.name in unsafe), known=0)
+    runs: Any = SimpleNamespace(cost=lambda policies, episodes: np.ones((len(policies), len(episodes))))
+    settings = RefineParams(rounds=1)
+    ways = {"first": [], "equal shares": [named[each] for each in near]}
+    for first in ([], [named["repaired"]]):
+        lines: list[str] = []
+        steps = Steps(task, settings, runs, task.bench.train, task.bench.validation, probes, lines.append)
+        monkeypatch.setattr(refinement_steps, "equal_shares", lambda _: named["equal shares"])
+        monkeypatch.setattr(steps, "_made_safe", lambda each, ways=ways | {"first": first}: ways[each.name])
+        monkeypatch.setattr(steps, "_until_safe", lambda _: None)
+        found = [each.name for each in steps.of(named["first"])]
+        assert found == ["first", *(["repaired"] if first else comes_to)]
+        assert any("equal shares" in line for line in lines) == (name == "rules_from_nothing" and not first)
+
+
+def test_equal_shares_serve_whoever_holds_least_and_give_no_more_than_a_share(seen: Choices) -> None:
+    task = task_of(seen)
+    student = equal_shares(task)
+    assert student is not None
+    rows = np.abs(rows_of(np.random.default_rng(2), 12)) + 1
+    load, jobs = (rows[:, NAMES.index(name)] for name in ("job_fair_load", "jobs_in_system"))
+    order = order_of(choices_of(rows, 1, -load), student.scorers["stage"].ties, NAMES)
+    assert (np.diff(load[np.argsort(order)]) >= 0).all()
+    assert student.level_share(rows) == pytest.approx(1 / jobs)
+    nameless = replace(task, problem=SimpleNamespace(choices=(STAGE._replace(load=""), LIMIT)))
+    unshared = replace(task, problem=SimpleNamespace(choices=(STAGE, LIMIT._replace(fair=()))))
+    assert equal_shares(nameless) is None and equal_shares(unshared) is None
+    assert equal_shares(replace(task, problem=SimpleNamespace(choices=(STAGE,)))) is None
 
 
 def test_a_search_keeps_to_what_it_is_held_to(seen: Choices) -> None:

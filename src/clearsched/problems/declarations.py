@@ -29,6 +29,7 @@ class Choice(NamedTuple):
     ready: str = ""  # rank: the feature, 0 or 1, of candidates that can start at once; empty where all can
     served: str = ""  # rank: the feature above 0 for candidates that work is being done on; empty where there are none
     age: str = ""  # rank: the feature that tells how long ago a candidate (its group) came; empty if there is none
+    load: str = ""  # rank: the feature that tells what a candidate (its group) holds next to an equal share; or empty
 
 
 def rank_choice(choices: Sequence[Choice]) -> Choice:

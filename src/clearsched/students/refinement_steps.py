@@ -17,6 +17,7 @@ from clearsched.search.probing import Probes
 from clearsched.search.restarts import Restart, Search
 from clearsched.search.trials import Trials
 from clearsched.students.assembly import numbered
+from clearsched.students.equal_shares import equal_shares
 from clearsched.students.kinds import STUDENTS
 from clearsched.students.level_structures import LevelSpace
 from clearsched.students.levels import level_scorers
@@ -112,7 +113,7 @@ class Steps:
         found = [student]
         if self._settings.rounds and self._strays(student):
             self._tell("as distilled it is not safe: what is safe next to it is looked for")
-            safe = self._made_safe(student)
+            safe = self._made_safe(student) or self._from_equal_shares()
             self.are_held = bool(safe)
             self._tell(f"safe next to it: {self._cost_of(safe[-1])}" if safe else "nothing safe is next to it")
             found += safe
@@ -144,6 +145,17 @@ class Steps:
             safe = [*safe, *self._repairs(refined)]
         costs = self._runs.cost(safe, [*self._train, *self._choosing]).mean(axis=1)
         return [safe[place] for place in np.argsort(-costs, kind="stable").tolist()]
+
+    def _from_equal_shares(self) -> list[ScoredPolicy]:
+        """The same from equal shares for whom does without a teacher: nothing is lost by another beginning; or nothing.
+
+        Only where the first one leads nowhere, since what is near to the baseline need not be near to the best.
+        """
+        student = None if self._imitates else equal_shares(self._task)
+        if student is None:
+            return []
+        self._tell("nothing safe is next to it: it begins again from equal shares")
+        return self._made_safe(student) if self._strays(student) else [student]
 
     def _freely(self, student: ScoredPolicy) -> ScoredPolicy:
         """What a few rounds make of an unsafe student, until one ends with a safe one; nothing else is held to be."""

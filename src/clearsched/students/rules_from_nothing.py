@@ -4,6 +4,7 @@ A rule list is distilled, then refined in the simulator. Beside it stands the sa
 the list that knows nothing, so that a table says what the teacher added. Of the log only the values that features take
 are read, to tell which thresholds to try: in the states that its expert came to, for the level of the candidates that
 it chose. It is asked the same safety check as the list, on the same further episodes (`students.safety_episodes`).
+Where it comes to nothing safe it begins again from equal shares (`equal_shares`), which are no teacher's either.
 """
 
 from __future__ import annotations

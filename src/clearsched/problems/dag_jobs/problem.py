@@ -105,6 +105,7 @@ class DagJobs(ByName):
                 ready="stage_is_ready",
                 served="stage_executors",
                 age="job_age_s",
+                load="job_fair_load",
             ),
             Choice(
                 "limit",

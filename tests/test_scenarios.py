@@ -31,12 +31,16 @@ def test_every_file_is_right_and_names_its_folder(path: Path) -> None:
     load(path)  # alone as well
 
 
+WITHOUT = ("changing-load", "spark", "alibaba-like")
+"""Scenarios without a control: for benchmarks/switch.py, which fits its own; for runs on a real Spark, of which each
+policy takes six minutes; where it passes the safety check and is far above 1.2 times fair elsewhere."""
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_scenario_fits_the_control_of_its_rule_list(path: Path) -> None:
     students = scenario(path.stem).students
-    if path.stem == "changing-load":  # for benchmarks/switch.py, which fits its own
-        return
-    if path.stem == "spark":  # for runs on a real Spark, of which each policy takes six minutes
+    if path.stem in WITHOUT:
+        assert fitted(students) == students.names
         return
     assert fitted(students) == (*students.names, "rules_from_nothing")
     unrefined = students.model_copy(update={"refine": students.refine.model_copy(update={"rounds": 0})})

@@ -13,8 +13,9 @@ often somebody is far from fair where nothing is out of the ordinary, and as man
 has in its check; `--correction back_up_parked`: with a rule of the
 game corrected; `--estimates 2`: policies see durations that are off by that factor. `--guard local_srpt`: each policy
 of a file once more with a guard (docs/guards.md) in place of its own: that heuristic schedules, as tuned, where a job
-is larger than any of training, `--margin 1 3`: than so many times that; `none`: nobody else does. Seed 0 gives the
-streams that the safety check asks.
+is larger than any of training, `--margin 1 3`: than so many times that; `none`: nobody else does;
+`capped_srpt:p=0,m=1.25`: by these parameters in place of the tuned ones. Seed 0 gives the streams that the safety
+check asks.
 """
 
 from __future__ import annotations
@@ -43,14 +44,20 @@ NONE = "none"
 """In place of a heuristic: no guard."""
 
 
+def guard_of(told: str, margin: float) -> GuardParams:
+    """The settings of a guard beside a giant, of a heuristic's name, after a colon its parameters; or of `NONE`."""
+    name, _, listed = told.partition(":")
+    numbers = {key: float(value) for key, _, value in (each.partition("=") for each in listed.split(",") if each)}
+    return GuardParams(heuristic=None if name == NONE else name, settings=numbers, margin=margin, gauges=("largest_s",))
+
+
 def with_guards(
     policies: Mapping[str, Any], heuristics: Sequence[str], margins: Sequence[float], instance: Any, folder: Path
 ) -> dict[str, Any]:
     """The policies, and each of a file with a guard of each heuristic, or none; its bound: so many largest jobs."""
     found, tuned = dict(policies), folder / "heuristics" / "tuned.json"
     for heuristic, margin in product(heuristics, margins):
-        settings = GuardParams(heuristic=None if heuristic == NONE else heuristic, margin=margin, gauges=("largest_s",))
-        guard = measured(settings, tuned_heuristic(PROBLEM, "best", tuned), instance, tuned)
+        guard = measured(guard_of(heuristic, margin), tuned_heuristic(PROBLEM, "best", tuned), instance, tuned)
         title = "no guard" if guard is None else f"{heuristic} beside a giant, margin {margin:g}"
         for other, policy in policies.items():
             if isinstance(policy, ScoredPolicy):

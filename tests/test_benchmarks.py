@@ -76,6 +76,14 @@ def test_the_loads_of_the_switch_are_those_of_the_phases() -> None:
     assert loads["changing"]["arrivals"] == "bursty" and "arrivals" not in loads["quiet"]
 
 
+def test_a_guard_beside_a_giant_is_told_by_name_and_parameters() -> None:
+    guard_of = script("stress").guard_of
+    told = guard_of("capped_srpt:p=0,m=1.25", 3.0)
+    assert (told.heuristic, told.settings) == ("capped_srpt", {"p": 0.0, "m": 1.25})
+    assert (told.margin, told.gauges) == (3.0, ("largest_s",))
+    assert guard_of("local_srpt", 1.0).settings == {} and guard_of("none", 1.0).heuristic is None
+
+
 def test_simulator_prints_one_json_object() -> None:
     settings = script("settings")
     embedded = compile_profiles(settings.load(None), settings.WARMUP_DELAY_MS)

@@ -30,6 +30,7 @@ from typing import Any
 
 from next_to_fair import corrected, parser_of, policies_of, rows_of, tell
 
+from clearsched.cli.options import guard_params
 from clearsched.heuristics.tuning import tuned_heuristic
 from clearsched.problems.dag_jobs.instance import open_instance
 from clearsched.problems.dag_jobs.problem import PROBLEM
@@ -46,9 +47,10 @@ NONE = "none"
 
 def guard_of(told: str, margin: float) -> GuardParams:
     """The settings of a guard beside a giant, of a heuristic's name, after a colon its parameters; or of `NONE`."""
+    if told == NONE:
+        return GuardParams()
     name, _, listed = told.partition(":")
-    numbers = {key: float(value) for key, _, value in (each.partition("=") for each in listed.split(",") if each)}
-    return GuardParams(heuristic=None if name == NONE else name, settings=numbers, margin=margin, gauges=("largest_s",))
+    return guard_params(name, margin, GuardParams().clear, ["largest_s"], [each for each in listed.split(",") if each])
 
 
 def with_guards(

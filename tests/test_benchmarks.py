@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from matplotlib import rc_context
 
+from clearsched.errors import ClearschedError
 from clearsched.files import write_json
 from clearsched.params import stage_values, write_stage
 from clearsched.problems import find_problem
@@ -81,6 +82,8 @@ def test_a_guard_beside_a_giant_is_told_by_name_and_parameters() -> None:
     told = guard_of("capped_srpt:p=0,m=1.25", 3.0)
     assert (told.heuristic, told.settings) == ("capped_srpt", {"p": 0.0, "m": 1.25})
     assert (told.margin, told.gauges) == (3.0, ("largest_s",))
+    with pytest.raises(ClearschedError, match="expected NAME=NUMBER"):
+        guard_of("capped_srpt:p", 3.0)
     assert guard_of("local_srpt", 1.0).settings == {} and guard_of("none", 1.0).heuristic is None
 
 

@@ -23,4 +23,5 @@ def equal_shares(task: Task) -> ScoredPolicy | None:
     if level is None or not level.fair or not task.rank.load:
         return None
     rank = RuleList((Rule((), 1.0),), task.names, ties=(task.rank.load,))
+    # As a step, not as the cap alone that `fair_limit` has: to that no case or term could be added.
     return task.student(rank, StepList((Step((), below=(dict(level.fair),)),), names_of(level)))
